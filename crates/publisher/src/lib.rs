@@ -1,0 +1,31 @@
+//! The publisher port: a publisher takes a run of one ordering key and confirms a prefix of it.
+//!
+//! There is no IO here and no broker's client. An adapter implements [`Publisher`]; the relay holds it as
+//! `Arc<dyn Publisher>`.
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use outbox_message::Topic;
+//! use outbox_publisher::{Published, Publisher, Run};
+//!
+//! /// Confirms everything without telling anybody.
+//! #[derive(Debug)]
+//! struct Nowhere;
+//!
+//! #[async_trait]
+//! impl Publisher for Nowhere {
+//!     fn destination(&self, _topic: &Topic) -> &str {
+//!         "nowhere"
+//!     }
+//!
+//!     async fn publish(&self, run: Run<'_>) -> Published {
+//!         Published::all(run)
+//!     }
+//! }
+//! ```
+
+mod error;
+mod publisher;
+
+pub use error::{PublishError, PublishErrorKind};
+pub use publisher::{Published, Publisher, Run};

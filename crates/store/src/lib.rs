@@ -1,0 +1,31 @@
+//! The store port: what a database adapter does for writers, relays and operators, as numbered obligations.
+//!
+//! Three traits, because three kinds of callers need three shapes:
+//!
+//! * [`OutboxWriter`] is bound to the caller's own transaction type and saves inside it ([`SyncOutboxWriter`] likewise, without async)
+//! * [`OutboxStore`] is a trait object that a relay claims from and settles with
+//! * [`OutboxOperator`] is a trait object for people: status, dead letters, redrive, discard
+//!
+//! There is no IO here and no driver. An adapter shows that it keeps the obligations by passing the conformance
+//! suite of `outbox-testkit`.
+
+mod claim;
+mod error;
+mod operator;
+mod save;
+mod settle;
+mod status;
+mod store;
+mod writer;
+
+pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, Unreadable};
+pub use error::{BoxError, SaveError, StoreError};
+pub use operator::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Stepped};
+pub use save::{Due, Save, SaveOrder, Saved};
+pub use settle::{
+    AfterDeath, DeathReason, LaneSettled, LaneSettlement, MAX_DELAY, MAX_ERROR_BYTES, Outcome,
+    Settlement, Target, clean_error,
+};
+pub use status::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog};
+pub use store::{CircuitChange, OutboxStore};
+pub use writer::{OutboxWriter, SyncOutboxWriter};

@@ -1,0 +1,77 @@
+//! The relay side of the port.
+
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use outbox_message::{LaneToken, Lanes, Position};
+
+use crate::{Claim, ClaimRequest, LaneSettled, LaneSettlement, StoreError};
+
+/// What a relay needs of a store. Held as `Arc<dyn OutboxStore>`.
+///
+/// Obligations, each citing the contract:
+///
+/// * **S1** A claim leases whole lanes; at most one claim holds a lane at any time (O3). A lease that ran out is taken over by an ordinary claim (D2).
+/// * **S2** A claim hands out, of each leased lane, messages in position order, and a message only together with, or after, all that precede it (O2, O4).
+/// * **S3** Nothing of a key whose head waits, or that is held by a dead letter, is handed out; it is set aside once, and costs nothing afterwards (O6, O9, P3).
+/// * **S4** A scheduled message joins the line when it is due, late by a bounded time, never early, and takes its place by position (O1, O8).
+/// * **S5** No transaction is open between calls (D2).
+/// * **S6** `settle` and `extend` with a stale token change nothing, except that messages reported as published are removed if position and id match,
+///   and that start marks of the token's own holder are taken back (D2). Release changes the token.
+/// * **S7** An outcome applies only while the message has the tries it was claimed with, so that a settlement sent again counts nothing twice.
+/// * **S8** Of several keyed retries of one key in one settlement the smallest position counts; the others are released untouched.
+/// * **S9** A lane whose lease ran out on a holder is careful: a claim that meets it leases that lane only and hands out one message, until as many
+///   messages as that claim could hold were completed, or nothing of it is due (F6).
+/// * **S10** A row that cannot be read is handed out as [`Entry::Unreadable`](crate::Entry::Unreadable) and hinders no other (F7).
+/// * **S11** Claim and settle take a constant number of statements, whatever the batch (P1), and their cost does not grow with what cannot run (P2).
+/// * **S12** Time is the store's own clock.
+/// * **S13** A claim takes the lanes that were served least recently, so that no lane starves (O7).
+#[async_trait]
+pub trait OutboxStore: Debug + Send + Sync + 'static {
+    /// How many lanes the store has.
+    fn lanes(&self) -> Lanes;
+
+    /// Leases lanes that have due work and hands out messages of them.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError>;
+
+    /// Records what happened, and gives back the lanes that say so. One answer for each element of `lanes`, in order.
+    /// Either all of it is recorded or, on an error, none; after an error the caller cannot know which, and may send it again (S7).
+    async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError>;
+
+    /// Makes the leases end `lease` from now. Returns the tokens that are no longer held.
+    async fn extend(
+        &self,
+        tokens: &[LaneToken],
+        lease: Duration,
+    ) -> Result<Vec<LaneToken>, StoreError>;
+
+    /// Records that the message at `position` of a careful lane is about to be handed over (F6). `false` if the token is stale: it must not be handed over.
+    async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError>;
+
+    /// Records a change of a relay's circuit, for status; claims never read it.
+    async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError>;
+
+    /// One bounded step of upkeep, such as forgetting ids whose remembered time is over. Returns how many rows it removed.
+    async fn maintain(&self) -> Result<usize, StoreError>;
+
+    /// Completes when there may be new work: a hint, never needed for progress (D3). A store without such hints never completes.
+    async fn wake_up(&self);
+}
+
+/// A circuit opened, tried, or closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CircuitChange {
+    /// The destination.
+    pub destination: String,
+    /// The relay whose circuit it is.
+    pub relay: Arc<str>,
+    /// `Some` while the circuit is open: when it tries next, and the last error, cleaned. `None` when it closed.
+    pub open: Option<(Duration, String)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn _dyn_compatible(_: &dyn OutboxStore) {}
+}
