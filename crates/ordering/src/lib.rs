@@ -1,0 +1,17 @@
+//! The ordering rules of the outbox, and nothing else: no IO, no clock, no randomness, no
+//! dependency. Everything is generic over the types of keys, ids and positions, so that a rule can
+//! be tested without a database, a broker or a message.
+//!
+//! Where to find things:
+//!
+//! - [`state`]: the states of a message and the steps between them.
+//! - [`lane`]: the state machine that a relay drives for one claimed lane; it decides what may be
+//!   handed to the broker next and what is to be settled.
+//!
+//! The names `O1` to `O11` in these pages are the ordering rules of the outbox's contract.
+
+pub mod lane;
+pub mod state;
+
+pub use lane::Lane;
+pub use state::{AfterDeath, State};
