@@ -5,5 +5,5 @@ use crate::{lint, test};
 
 pub(crate) fn run() -> Result {
     lint::run()?;
-    test::run()
+    test::run(&[])
 }

@@ -5,14 +5,21 @@
     reason = "a command talks to the person who runs it"
 )]
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod check;
+mod layers;
 mod lint;
+mod metadata;
+mod package;
 mod shell;
+mod soak;
 mod test;
+mod tidy;
 
 /// The commands of this workspace.
 #[derive(Debug, Parser)]
@@ -26,17 +33,48 @@ struct Xtask {
 enum Command {
     /// What to run before a commit: lint, then test.
     Check,
-    /// Formatting, clippy and documentation, all without warnings.
+    /// Formatting, tidy, layers, clippy and documentation, all without warnings.
     Lint,
-    /// Every test of the workspace.
-    Test,
+    /// Every test, doctest and example; prints the ten slowest tests.
+    Test {
+        /// Passed to `cargo test`; the examples are then left out.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// The arrows between crates, what they must never reach, and the features of `serde_json`.
+    Layers,
+    /// A sentence on top of every file, complete manifests, links that resolve.
+    Tidy,
+    /// An archive of every published crate, each built from its archive alone.
+    Package,
+    /// The benches of outbox-tests.
+    Bench {
+        /// Passed to `cargo bench`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// The long form of the crash test.
+    Soak,
+    /// Starts one test program; `test` asks cargo to do it.
+    #[command(name = test::timed::COMMAND, hide = true)]
+    Timed {
+        /// The program and its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<OsString>,
+    },
 }
 
 fn main() -> ExitCode {
     let done = match Xtask::parse().command {
         Command::Check => check::run(),
         Command::Lint => lint::run(),
-        Command::Test => test::run(),
+        Command::Test { args } => test::run(&args),
+        Command::Layers => layers::run(),
+        Command::Tidy => tidy::run(),
+        Command::Package => package::run(),
+        Command::Bench { args } => bench::run(&args),
+        Command::Soak => soak::run(),
+        Command::Timed { program } => return test::timed::run(&program),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
