@@ -1,0 +1,209 @@
+//! Group commit: whoever comes while an append is running goes into the next one. Leaves out where the lines go.
+
+use std::{
+    io, mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::{sync::oneshot, task};
+
+use crate::sink::Sink;
+
+/// Why an append did not happen. The requests that shared it share the error.
+pub(crate) type AppendError = Arc<io::Error>;
+
+/// Lines that wait for an append, and whoever waits for its end.
+struct Request {
+    lines: Vec<u8>,
+    done: oneshot::Sender<Result<(), AppendError>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    requests: Vec<Request>,
+    /// Whether a writer is at work; it looks here again before it goes.
+    writing: bool,
+}
+
+/// The requests of one sink. At most one writer works at a time, on the runtime's threads for blocking calls.
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    sink: Mutex<Box<dyn Sink>>,
+}
+
+impl Queue {
+    pub(crate) fn new(sink: impl Sink + 'static) -> Self {
+        Self {
+            waiting: Mutex::default(),
+            sink: Mutex::new(Box::new(sink)),
+        }
+    }
+
+    /// Appends whole lines; they are safe when this returns. Dropping the future takes the request back unless its append has begun.
+    pub(crate) async fn append(self: &Arc<Self>, lines: Vec<u8>) -> Result<(), AppendError> {
+        let (done, answer) = oneshot::channel();
+        let writer = {
+            let mut waiting = lock(&self.waiting);
+            waiting.requests.push(Request { lines, done });
+            !mem::replace(&mut waiting.writing, true)
+        };
+        if writer {
+            let turn = Turn {
+                queue: Arc::clone(self),
+                ended: false,
+            };
+            // Not joined: each request waits for its own answer, and the turn answers them all.
+            drop(task::spawn_blocking(move || turn.write()));
+        }
+        answer.await.unwrap_or_else(|_| {
+            Err(Arc::new(io::Error::other(
+                "the writer ended before this append",
+            )))
+        })
+    }
+}
+
+/// The right to write. If it is dropped before its end, by a panic or a runtime that shuts down, the requests still waiting fail with it.
+struct Turn {
+    queue: Arc<Queue>,
+    ended: bool,
+}
+
+impl Turn {
+    fn write(mut self) {
+        let mut lines = Vec::new();
+        while let Some(group) = self.next_group() {
+            lines.clear();
+            for request in &group {
+                lines.extend_from_slice(&request.lines);
+            }
+            let result = lock(&self.queue.sink).append(&lines).map_err(Arc::new);
+            for request in group {
+                // Nobody listens any more if the publish was abandoned; its lines are out all the same.
+                let _ = request.done.send(result.clone());
+            }
+        }
+    }
+
+    /// Everything that waits and is still wanted; `None` ends the turn.
+    fn next_group(&mut self) -> Option<Vec<Request>> {
+        let mut waiting = lock(&self.queue.waiting);
+        waiting.requests.retain(|request| !request.done.is_closed());
+        if waiting.requests.is_empty() {
+            waiting.writing = false;
+            self.ended = true;
+            return None;
+        }
+        Some(mem::take(&mut waiting.requests))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.ended {
+            *lock(&self.queue.waiting) = Waiting::default();
+        }
+    }
+}
+
+/// A panic leaves nothing half done behind these locks: the sink repairs its own tail at the next append.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Says that an append began, and ends it with the verdict it is told.
+    struct Gate {
+        begun: mpsc::Sender<Vec<u8>>,
+        verdict: mpsc::Receiver<io::Result<()>>,
+    }
+
+    impl Sink for Gate {
+        fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+            self.begun.send(lines.to_vec()).unwrap();
+            self.verdict.recv().unwrap()
+        }
+    }
+
+    fn gate() -> (
+        Arc<Queue>,
+        mpsc::Receiver<Vec<u8>>,
+        mpsc::Sender<io::Result<()>>,
+    ) {
+        let (begun, seen) = mpsc::channel();
+        let (say, verdict) = mpsc::channel();
+        (Arc::new(Queue::new(Gate { begun, verdict })), seen, say)
+    }
+
+    fn spawn(queue: &Arc<Queue>, line: &str) -> task::JoinHandle<Result<(), AppendError>> {
+        let (queue, line) = (Arc::clone(queue), line.as_bytes().to_vec());
+        tokio::spawn(async move { queue.append(line).await })
+    }
+
+    async fn queued(queue: &Queue, count: usize) {
+        while lock(&queue.waiting).requests.len() != count {
+            task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn publishes_that_come_during_an_append_share_the_next_one() {
+        let (queue, seen, say) = gate();
+        let first = spawn(&queue, "a\n");
+        let (seen, begun) = task::spawn_blocking(move || {
+            let begun = seen.recv().unwrap();
+            (seen, begun)
+        })
+        .await
+        .unwrap();
+        assert_eq!(begun, b"a\n");
+        let rest = ["b\n", "c\n", "d\n"].map(|line| spawn(&queue, line));
+        queued(&queue, 3).await;
+        say.send(Ok(())).unwrap();
+        say.send(Err(io::Error::other("full"))).unwrap();
+        first.await.unwrap().unwrap();
+        for waiting in rest {
+            assert_eq!(waiting.await.unwrap().unwrap_err().to_string(), "full");
+        }
+        assert_eq!(seen.recv().unwrap(), b"b\nc\nd\n");
+        assert!(seen.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn an_abandoned_publish_that_has_not_begun_is_not_written() {
+        let (queue, seen, say) = gate();
+        let first = spawn(&queue, "a\n");
+        let seen = task::spawn_blocking(move || {
+            seen.recv().unwrap();
+            seen
+        })
+        .await
+        .unwrap();
+        let abandoned = spawn(&queue, "b\n");
+        queued(&queue, 1).await;
+        abandoned.abort();
+        assert!(abandoned.await.unwrap_err().is_cancelled());
+        let last = spawn(&queue, "c\n");
+        queued(&queue, 2).await;
+        say.send(Ok(())).unwrap();
+        say.send(Ok(())).unwrap();
+        first.await.unwrap().unwrap();
+        last.await.unwrap().unwrap();
+        assert_eq!(seen.recv().unwrap(), b"c\n");
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_panics_fails_its_requests_and_the_next_one_works() {
+        let (queue, _seen, say) = gate();
+        let first = spawn(&queue, "a\n");
+        drop(say);
+        assert!(first.await.unwrap().is_err());
+        // The verdict's sender is gone, so the sink panics again; what counts is that a new turn was taken.
+        assert!(spawn(&queue, "b\n").await.unwrap().is_err());
+    }
+}
