@@ -1,0 +1,141 @@
+//! Numbers as the reference has them: integers of any size and doubles, told apart by how they are written.
+
+use std::fmt;
+
+use crate::MAX_INTEGER_DIGITS;
+
+/// A number, with what its written form needs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Number {
+    Integer(i64),
+    /// Always finite.
+    Double(f64),
+    /// An integer beyond `i64`, digit by digit.
+    BigInteger(Box<str>),
+    /// A literal beyond the range of a double, kept as it was written.
+    BeyondDouble(Box<str>),
+}
+
+impl Number {
+    /// Reads a literal that follows the grammar of JSON; `None` for an integer with more than [`MAX_INTEGER_DIGITS`] digits.
+    pub(crate) fn read(literal: &str) -> Option<Self> {
+        if literal.contains(['.', 'e', 'E']) {
+            return Some(match literal.parse::<f64>() {
+                Ok(double) if double.is_finite() => Self::Double(double),
+                _ => Self::BeyondDouble(literal.into()),
+            });
+        }
+        if literal.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
+            return None;
+        }
+        Some(
+            literal
+                .parse()
+                .map_or_else(|_| Self::BigInteger(literal.into()), Self::Integer),
+        )
+    }
+
+    /// Whether it was written without fraction and exponent.
+    pub(crate) fn is_integer(&self) -> bool {
+        matches!(self, Self::Integer(_) | Self::BigInteger(_))
+    }
+
+    /// Whether it equals 1, however it was written.
+    pub(crate) fn is_one(&self) -> bool {
+        match self {
+            Self::Integer(integer) => *integer == 1,
+            Self::Double(double) => (double - 1.0).abs() == 0.0,
+            Self::BigInteger(_) | Self::BeyondDouble(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => integer.fmt(f),
+            Self::Double(double) => write_double(*double, f),
+            Self::BigInteger(literal) | Self::BeyondDouble(literal) => f.write_str(literal),
+        }
+    }
+}
+
+/// Writes the shortest digits that read back as `double`, in Python's form: fixed, with at least one digit after the
+/// point, while the decimal exponent is in -4..16; else with an exponent that has a sign and at least two digits.
+fn write_double(double: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let scientific = format!("{double:e}");
+    let (digits, exponent) = scientific
+        .split_once('e')
+        .expect("a finite double is written with an exponent");
+    let exponent: i32 = exponent
+        .parse()
+        .expect("the exponent of a double is a small integer");
+    if !(-4..16).contains(&exponent) {
+        return write!(f, "{digits}e{exponent:+03}");
+    }
+    let fixed = double.to_string();
+    f.write_str(&fixed)?;
+    if fixed.contains('.') {
+        Ok(())
+    } else {
+        f.write_str(".0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(literal: &str) -> String {
+        Number::read(literal).unwrap().to_string()
+    }
+
+    #[test]
+    fn literals_are_written_as_the_reference_rewrites_them() {
+        for (literal, expected) in [
+            ("1e2", "100.0"),
+            ("1.50", "1.5"),
+            ("1E+2", "100.0"),
+            ("100000000000000000000000.0", "1e+23"),
+            ("-0", "0"),
+            ("-0.0", "-0.0"),
+            ("0e5", "0.0"),
+            ("0.0001", "0.0001"),
+            ("0.00001", "1e-05"),
+            ("1e15", "1000000000000000.0"),
+            ("9999999999999998.0", "9999999999999998.0"),
+            ("1e16", "1e+16"),
+            ("1e-400", "0.0"),
+            ("4.9406564584124654e-324", "5e-324"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("-9223372036854775809", "-9223372036854775809"),
+            ("1e400", "1e400"),
+        ] {
+            assert_eq!(rewritten(literal), expected, "{literal}");
+        }
+    }
+
+    #[test]
+    fn an_integer_has_at_most_as_many_digits_as_the_reference_reads() {
+        let most = "9".repeat(MAX_INTEGER_DIGITS);
+        assert_eq!(rewritten(&most), most);
+        assert_eq!(rewritten(&format!("-{most}")), format!("-{most}"));
+        assert_eq!(Number::read(&format!("{most}9")), None);
+        let double = format!("{most}9.0");
+        assert_eq!(
+            rewritten(&double),
+            double,
+            "a double has any number of digits"
+        );
+    }
+
+    #[test]
+    fn one_is_one_however_it_is_written() {
+        for literal in ["1", "1.0", "1e0", "10e-1"] {
+            assert!(Number::read(literal).unwrap().is_one(), "{literal}");
+        }
+        for literal in ["0", "2", "-1", "1.0000000000000002", "1e400"] {
+            assert!(!Number::read(literal).unwrap().is_one(), "{literal}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The BabelQueue wire envelope: made, encoded and decoded with the same bytes as the reference encoder, that of the
+//! Python package.
+//!
+//! An envelope is a JSON object around the application's `data`: what it is (`job`, a URN), `trace_id`, `meta` and
+//! `attempts`. Members this crate does not know are kept, in their place. Three questions about received bytes have
+//! three answers that are never merged: whether they can be read ([`Envelope::decode`]), whether a strict consumer
+//! takes them ([`Envelope::accepts`]), and whether they are poison to every consumer, which this crate does not
+//! judge yet.
+//!
+//! # Where to find things
+//!
+//! * what an application sends: [`Envelope::make`], then [`queue`](Envelope::queue), [`trace_id`](Envelope::trace_id),
+//!   [`meta`](Envelope::meta)
+//! * what is saved: [`Envelope::to_message`]; bytes that already are an envelope: [`Envelope::message_from_raw`]
+//! * what a consumer reads: [`Envelope::decode`], [`Envelope::urn`], [`Envelope::data`]
+//!
+//! ```
+//! use outbox_envelope::Envelope;
+//! use serde::Serialize;
+//!
+//! #[derive(Serialize)]
+//! struct Order {
+//!     id: u64,
+//!     total: f64,
+//! }
+//!
+//! let order = Order { id: 1042, total: 1e16 };
+//! let envelope = Envelope::make("urn:babel:orders:created", &order)?.queue("orders");
+//! let message = envelope.to_message()?;
+//! assert_eq!(message.topic.as_str(), "orders");
+//! assert_eq!(Some(message.id.as_str()), envelope.id());
+//!
+//! let received = Envelope::decode(&message.payload)?;
+//! assert_eq!(received.urn(), Some("urn:babel:orders:created"));
+//! assert!(received.encode()?.contains(r#""data":{"id":1042,"total":1e+16}"#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What differs from the reference, on purpose
+//!
+//! * `NaN`, `Infinity`, an unpaired surrogate escape and invalid UTF-8 are malformed; the reference decodes them, and
+//!   then cannot write valid JSON or UTF-8.
+//! * A number beyond the range of a double (`1e400`) keeps its literal; the reference writes `Infinity`.
+//! * Nesting is limited to [`MAX_DEPTH`]; the reference's limit depends on its interpreter's stack.
+//! * `meta.lang` is `rust`; [`Envelope::lang`] changes it.
+
+mod envelope;
+mod error;
+mod json;
+
+pub use envelope::{Decoded, Envelope, Warning};
+pub use error::{DecodeError, EnvelopeError, Malformed};
+
+/// The most objects and arrays that may stand inside each other in an envelope, its own object included.
+pub const MAX_DEPTH: usize = 1024;
+
+/// The most digits an integer may have. The reference decoder reads no more.
+pub const MAX_INTEGER_DIGITS: usize = 4300;
