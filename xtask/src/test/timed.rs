@@ -30,7 +30,9 @@ fn start(program: &[OsString]) -> io::Result<ExitStatus> {
     let (path, args) = program.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(path);
     command.args(args);
-    let Some(test) = times::test_name(Path::new(path)) else {
+    // Cargo names the package that the program belongs to.
+    let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+    let Some(test) = times::test_name(&package, Path::new(path)) else {
         // What rustdoc itself sets when it starts the program: with it, each doctest gets a process of its own.
         return command.env("RUSTDOC_DOCTEST_BIN_PATH", path).status();
     };

@@ -2,12 +2,21 @@
 
 use std::path::Path;
 
-/// The name of a test program that cargo built, without its hash; none for any other program.
-pub(crate) fn test_name(program: &Path) -> Option<String> {
+/// The name of a test program that cargo built: its package, and its file if it has one of its own; none for any other
+/// program.
+pub(crate) fn test_name(package: &str, program: &Path) -> Option<String> {
     let folder = program.parent()?.file_name()?;
     let file = program.file_stem()?.to_str()?;
     let (name, _hash) = file.rsplit_once('-')?;
-    (folder == "deps").then(|| name.to_owned())
+    if folder != "deps" {
+        return None;
+    }
+    let same = name == package.replace('-', "_");
+    Some(if same {
+        package.to_owned()
+    } else {
+        format!("{package}/{name}")
+    })
 }
 
 /// Makes a line to keep of `test <name> ... ok <1.234s>`; none of any other line.
@@ -40,11 +49,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_program_is_known_by_its_folder_and_named_without_its_hash() {
-        let name = |path| test_name(Path::new(path));
+    fn a_test_program_is_known_by_its_folder_and_named_after_its_package() {
+        let name = |path| test_name("outbox-cli", Path::new(path));
         assert_eq!(
-            name("target/ci/deps/outbox_backoff-754717eba2"),
-            Some("outbox_backoff".into())
+            name("target/ci/deps/outbox_cli-754717eb").as_deref(),
+            Some("outbox-cli")
+        );
+        assert_eq!(
+            name("target/ci/deps/crash-754717eb").as_deref(),
+            Some("outbox-cli/crash")
         );
         assert_eq!(name("/tmp/rustdoctest-x/rust_out"), None);
         assert_eq!(name("/tmp/rustdoctest-x/rust_out-1"), None);
