@@ -33,6 +33,8 @@ pub struct Status {
     pub ready: u64,
     /// Pending messages behind a dead letter that holds its key.
     pub held: u64,
+    /// Pending messages scheduled for a time still to come and never tried. What is neither `held` nor `later` goes out without anybody's help.
+    pub later: u64,
 }
 
 impl Status {
