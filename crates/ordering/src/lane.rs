@@ -141,6 +141,13 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
         })
     }
 
+    /// The position that the next run would begin with.
+    #[must_use]
+    pub fn head(&self) -> Option<P> {
+        let head = self.runnable.first()?;
+        Some(self.slots[*head].position)
+    }
+
     /// Starts the next run: of all that may start now, the one with the lowest position.
     ///
     /// A run of an ordering key has at most `max` messages, but always one. `None` means that
