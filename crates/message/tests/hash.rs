@@ -7,8 +7,8 @@ use outbox_message::{Lane, Lanes, OrderingKey, PartitionKey, Topic};
 
 fn ordering_key(topic: &str, key: &str) -> OrderingKey {
     OrderingKey {
-        topic: Topic::new(topic).unwrap(),
-        key: PartitionKey::new(key).unwrap(),
+        topic: Topic::new(topic).expect("a topic"),
+        key: PartitionKey::new(key).expect("a key"),
     }
 }
 

@@ -58,6 +58,41 @@ pub trait OutboxStore: Debug + Send + Sync + 'static {
     async fn wake_up(&self);
 }
 
+#[async_trait]
+impl<S: OutboxStore + ?Sized> OutboxStore for Arc<S> {
+    fn lanes(&self) -> Lanes {
+        (**self).lanes()
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
+        (**self).claim(request).await
+    }
+
+    async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        (**self).settle(lanes).await
+    }
+
+    async fn extend(&self, tokens: &[LaneToken], lease: Duration) -> Result<Vec<LaneToken>, StoreError> {
+        (**self).extend(tokens, lease).await
+    }
+
+    async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError> {
+        (**self).starting(token, position).await
+    }
+
+    async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
+        (**self).record_circuit(change).await
+    }
+
+    async fn maintain(&self) -> Result<usize, StoreError> {
+        (**self).maintain().await
+    }
+
+    async fn wake_up(&self) {
+        (**self).wake_up().await;
+    }
+}
+
 /// A circuit opened, tried, or closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CircuitChange {

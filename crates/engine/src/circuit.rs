@@ -1,0 +1,149 @@
+//! One circuit a destination (contract F3): open from a transient failure until a message is confirmed, with one probe a delay.
+//! Also what is learned of a destination meanwhile: when it last confirmed, and how long a run it can take in time.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tokio::time::Instant;
+
+/// The circuits of all destinations that this relay has met.
+#[derive(Debug)]
+pub(crate) struct Circuits {
+    destinations: BTreeMap<String, Destination>,
+    longest_run: usize,
+    publish_timeout: Duration,
+}
+
+#[derive(Debug)]
+struct Destination {
+    /// When the next probe may go; `None` while the circuit is closed.
+    next_probe: Option<Instant>,
+    last_confirmed: Option<Instant>,
+    run: usize,
+}
+
+/// A destination's first run is short, until one shows how fast it confirms.
+const FIRST_RUN: usize = 16;
+
+impl Circuits {
+    pub(crate) fn new(longest_run: usize, publish_timeout: Duration) -> Self {
+        Self {
+            destinations: BTreeMap::new(),
+            longest_run,
+            publish_timeout,
+        }
+    }
+
+    fn of(&mut self, destination: &str) -> &mut Destination {
+        let first = FIRST_RUN.min(self.longest_run);
+        // Looked up first, so that the name is copied once in a relay's life.
+        if !self.destinations.contains_key(destination) {
+            let met = Destination {
+                next_probe: None,
+                last_confirmed: None,
+                run: first,
+            };
+            self.destinations.insert(destination.to_owned(), met);
+        }
+        self.destinations
+            .get_mut(destination)
+            .expect("it was inserted above")
+    }
+
+    /// How many messages a run to this destination may have, so that it ends well within the publish timeout.
+    pub(crate) fn run_limit(&mut self, destination: &str) -> usize {
+        self.of(destination).run
+    }
+
+    /// When the next probe may go, if every destination met so far is down: then nothing but a probe is claimed.
+    pub(crate) fn all_open(&self) -> Option<Instant> {
+        let probes = self.destinations.values().map(|it| it.next_probe);
+        // `None` sorts before every `Some`, so one closed circuit answers for all.
+        probes.min().flatten()
+    }
+
+    /// When the next probe to this destination may go, if its circuit is open.
+    pub(crate) fn next_probe(&self, destination: &str) -> Option<Instant> {
+        self.destinations.get(destination)?.next_probe
+    }
+
+    /// Whether the destination confirmed a message after `moment` (contract F1).
+    pub(crate) fn confirmed_since(&self, destination: &str, moment: Instant) -> bool {
+        self.destinations
+            .get(destination)
+            .and_then(|it| it.last_confirmed)
+            .is_some_and(|at| at > moment)
+    }
+
+    /// Takes in that `count` messages were confirmed in `took`. Whether that closed the circuit.
+    pub(crate) fn confirmed(&mut self, destination: &str, count: usize, took: Duration) -> bool {
+        let (longest, budget) = (self.longest_run, self.publish_timeout / 4);
+        let it = self.of(destination);
+        it.last_confirmed = Some(Instant::now());
+        let each = took.as_nanos() / u128::try_from(count.max(1)).unwrap_or(1);
+        let fitting = budget.as_nanos().checked_div(each).unwrap_or(u128::MAX);
+        it.run = usize::try_from(fitting)
+            .unwrap_or(usize::MAX)
+            .clamp(1, longest);
+        it.next_probe.take().is_some()
+    }
+
+    /// Takes in that a run of this many messages did not end within the publish timeout.
+    pub(crate) fn timed_out(&mut self, destination: &str, run: usize) {
+        self.of(destination).run = (run / 4).max(1);
+    }
+
+    /// Takes in a transient failure, and when to probe. Whether that opened the circuit.
+    pub(crate) fn failed(&mut self, destination: &str, next_probe: Instant) -> bool {
+        let it = self.of(destination);
+        let opened = it.next_probe.is_none();
+        it.next_probe = Some(next_probe);
+        opened
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circuits() -> Circuits {
+        Circuits::new(100, Duration::from_secs(10))
+    }
+
+    #[test]
+    fn f3_a_circuit_opens_once_and_closes_only_by_a_confirmation() {
+        let (mut circuits, now) = (circuits(), Instant::now());
+        assert_eq!(circuits.next_probe("a"), None);
+        assert!(circuits.failed("a", now));
+        assert!(!circuits.failed("a", now + Duration::from_secs(1)));
+        assert_eq!(circuits.next_probe("a"), Some(now + Duration::from_secs(1)));
+        assert!(circuits.confirmed("a", 1, Duration::ZERO));
+        assert_eq!(circuits.next_probe("a"), None);
+        assert!(!circuits.confirmed("a", 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn f3_only_when_every_destination_is_down_nothing_but_probes_is_claimed() {
+        let (mut circuits, now) = (circuits(), Instant::now());
+        assert_eq!(circuits.all_open(), None);
+        circuits.failed("a", now);
+        assert_eq!(circuits.all_open(), Some(now));
+        circuits.run_limit("b");
+        assert_eq!(circuits.all_open(), None);
+        circuits.failed("b", now + Duration::from_secs(1));
+        assert_eq!(circuits.all_open(), Some(now));
+    }
+
+    #[test]
+    fn runs_are_as_long_as_a_quarter_of_the_publish_timeout_allows() {
+        let mut circuits = circuits();
+        assert_eq!(circuits.run_limit("a"), FIRST_RUN);
+        circuits.confirmed("a", 10, Duration::from_secs(1));
+        assert_eq!(circuits.run_limit("a"), 25);
+        circuits.confirmed("a", 10, Duration::ZERO);
+        assert_eq!(circuits.run_limit("a"), 100);
+        circuits.timed_out("a", 100);
+        assert_eq!(circuits.run_limit("a"), 25);
+        circuits.timed_out("a", 1);
+        assert_eq!(circuits.run_limit("a"), 1);
+    }
+}

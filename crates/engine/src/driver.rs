@@ -1,0 +1,344 @@
+//! The loop of a relay: one owner of all state, which starts tasks and takes in how they ended.
+//!
+//! Every wait is a task (a claim, a publish call, a settlement, a renewal); the loop itself only decides. So nothing
+//! is cut off in the middle by something else happening, and stopping is a state, not a cancellation.
+
+mod claiming;
+mod publishing;
+mod recording;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use outbox_message::{Lane, LaneToken};
+use outbox_publisher::Publisher;
+use outbox_store::{Claim, OutboxStore, StoreError};
+use tokio::{
+    task::{Id, JoinError, JoinSet},
+    time::{Instant, sleep_until},
+};
+use tracing::{info, warn};
+
+use crate::{
+    RelayConfig, RelayError, Report, Waker,
+    circuit::Circuits,
+    clock::{Asked, WallClock},
+    held::Held,
+    poll::Poll,
+    serve::Served,
+    settle::Recorded,
+};
+use claiming::Claiming;
+use publishing::InFlight;
+
+/// When a relay is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// After one claim.
+    Flush,
+    /// When nothing is ready.
+    Drain,
+    /// When it is told to stop.
+    Run,
+}
+
+/// How a task ended.
+enum Event {
+    Claimed(Asked, Result<Claim, StoreError>),
+    Served(Served),
+    Settled(Vec<Recorded>),
+    Extended(Asked, Vec<LaneToken>, Result<Vec<LaneToken>, StoreError>),
+    Noted,
+}
+
+/// The state of one relay at work.
+pub(crate) struct Driver {
+    store: Arc<dyn OutboxStore>,
+    publisher: Arc<dyn Publisher>,
+    config: Arc<RelayConfig>,
+    waker: Waker,
+    wall: WallClock,
+    mode: Mode,
+    tasks: JoinSet<Event>,
+    held: BTreeMap<Lane, Held>,
+    runs: HashMap<Id, InFlight>,
+    circuits: Circuits,
+    claiming: Claiming,
+    /// Lanes that are left alone until then, because something of them failed without a reason that is theirs.
+    left_out: BTreeMap<Lane, Instant>,
+    /// A settlement or a renewal is under way: never both, so that neither meets a token that the other changes.
+    recording: bool,
+    /// Not before this: the last try failed.
+    next_recording: Instant,
+    /// How long to wait after a failure of the store.
+    pause: Poll,
+    store_is_failing: bool,
+    next_upkeep: Instant,
+    stopping: Option<Stopping>,
+    fatal: Option<RelayError>,
+    report: Report,
+}
+
+/// A graceful stop (contract D4).
+#[derive(Debug, Clone, Copy)]
+struct Stopping {
+    /// Publish calls that have not ended by then are dropped, so that there is time to give their lanes back.
+    abandon_at: Instant,
+    end_at: Instant,
+}
+
+const UPKEEP: Duration = Duration::from_mins(1);
+/// How often the wall clock is looked at while lanes are held: a suspended machine wakes no timer.
+const WALL_CHECK: Duration = Duration::from_secs(1);
+
+impl Driver {
+    pub(crate) fn new(
+        store: Arc<dyn OutboxStore>,
+        publisher: Arc<dyn Publisher>,
+        config: Arc<RelayConfig>,
+        waker: Waker,
+        wall: WallClock,
+        mode: Mode,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            mode,
+            tasks: JoinSet::new(),
+            held: BTreeMap::new(),
+            runs: HashMap::new(),
+            circuits: Circuits::new(config.batch, config.publish_timeout),
+            claiming: Claiming::new(&config),
+            left_out: BTreeMap::new(),
+            recording: false,
+            next_recording: now,
+            pause: Poll::new(config.poll_min, config.poll_max),
+            store_is_failing: false,
+            next_upkeep: now + UPKEEP,
+            stopping: None,
+            fatal: None,
+            report: Report::default(),
+            store,
+            publisher,
+            config,
+            waker,
+            wall,
+        }
+    }
+
+    /// Works until it is done.
+    pub(crate) async fn drive(
+        mut self,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Report, RelayError> {
+        let mut stop = pin!(stop);
+        let (store, waker) = (Arc::clone(&self.store), self.waker.clone());
+        let mut hint = pin!(store.wake_up());
+        self.log_start();
+        loop {
+            self.pump();
+            if self.is_done() {
+                break;
+            }
+            let listening =
+                self.mode == Mode::Run && self.stopping.is_none() && self.claiming.is_idle();
+            let look_again = self.next_timer();
+            tokio::select! {
+                biased;
+                () = &mut stop, if self.stopping.is_none() => self.stop(),
+                Some(ended) = self.tasks.join_next_with_id() => {
+                    self.take(ended);
+                    // What ended together is taken in together, so that it is settled together.
+                    while let Some(ended) = self.tasks.try_join_next_with_id() {
+                        self.take(ended);
+                    }
+                }
+                () = waker.woken(), if listening => self.claiming.hurry(),
+                () = &mut hint, if listening => {
+                    hint.set(store.wake_up());
+                    self.claiming.hurry();
+                }
+                () = sleep_until(look_again) => {}
+            }
+        }
+        self.finish()
+    }
+
+    /// Starts whatever can start now.
+    fn pump(&mut self) {
+        let now = Instant::now();
+        self.left_out.retain(|_, until| *until > now);
+        if self
+            .stopping
+            .is_some_and(|stopping| stopping.abandon_at <= now)
+        {
+            self.runs.values().for_each(InFlight::abort);
+        }
+        self.end_leases();
+        self.start_runs();
+        self.start_recording(now);
+        self.start_claim(now);
+        if self.mode == Mode::Run && self.next_upkeep <= now {
+            self.next_upkeep = now + UPKEEP;
+            self.note(|store| async move { store.maintain().await.map(|_| ()) });
+        }
+    }
+
+    /// Takes in how a task ended.
+    fn take(&mut self, ended: Result<(Id, Event), JoinError>) {
+        match ended {
+            Ok((_, Event::Claimed(asked, result))) => self.claimed(asked, result),
+            Ok((id, Event::Served(served))) => self.served(id, served),
+            Ok((_, Event::Settled(recorded))) => self.settled(recorded),
+            Ok((_, Event::Extended(asked, tokens, result))) => {
+                self.extended(asked, &tokens, result);
+            }
+            Ok((_, Event::Noted)) => {}
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // Only publish calls are aborted; their future is dropped by now.
+            Err(error) => self.abandoned(error.id()),
+        }
+    }
+
+    fn stop(&mut self) {
+        let now = Instant::now();
+        self.stopping.get_or_insert(Stopping {
+            abandon_at: now + self.config.grace * 3 / 4,
+            end_at: now + self.config.grace,
+        });
+        self.held.values_mut().for_each(Held::release);
+    }
+
+    /// Ends the relay with this error, as gracefully as it would be stopped.
+    fn fail(&mut self, error: RelayError) {
+        self.fatal.get_or_insert(error);
+        self.stop();
+    }
+
+    fn is_done(&self) -> bool {
+        let now = Instant::now();
+        if let Some(stopping) = self.stopping
+            && stopping.end_at <= now
+        {
+            return true;
+        }
+        let idle = self.held.is_empty() && !self.recording && self.claiming.is_idle();
+        let enough = match self.mode {
+            Mode::Flush => self.claiming.has_claimed(),
+            Mode::Drain => self.claiming.is_exhausted() || self.circuits.all_open().is_some(),
+            Mode::Run => false,
+        };
+        idle && (enough || self.stopping.is_some())
+    }
+
+    fn finish(mut self) -> Result<Report, RelayError> {
+        let left: usize = self.held.values().map(Held::unrecorded).sum();
+        self.report.left += u64::try_from(left).unwrap_or(u64::MAX);
+        if self.mode == Mode::Run {
+            let report = &self.report;
+            info!(
+                relay = %self.config.name,
+                published = report.published,
+                retried = report.retried,
+                dead = report.dead,
+                released = report.released,
+                lost = report.lost,
+                left = report.left,
+                store_errors = report.store_errors,
+                "the relay has stopped"
+            );
+        }
+        match self.fatal {
+            Some(RelayError::Unrecorded { source, .. }) => Err(RelayError::Unrecorded {
+                report: self.report,
+                source,
+            }),
+            Some(error) => Err(error),
+            None => Ok(self.report),
+        }
+    }
+
+    /// When the loop must look again, if no task ends before.
+    fn next_timer(&self) -> Instant {
+        let now = Instant::now();
+        let mut timers = vec![now + Duration::from_mins(1)];
+        timers.extend(self.claim_at());
+        timers.extend(self.record_at());
+        timers.extend(
+            self.held
+                .values()
+                .map(|held| held.lease.ends())
+                .filter(|ends| *ends > now),
+        );
+        if !self.held.is_empty() {
+            timers.push(now + WALL_CHECK);
+        }
+        if let Some(stopping) = self.stopping {
+            timers.push(stopping.end_at);
+            timers.extend((stopping.abandon_at > now).then_some(stopping.abandon_at));
+        }
+        timers.into_iter().min().unwrap_or(now)
+    }
+
+    /// Runs a small call of the store beside everything else; if it fails, it is done again at its next occasion.
+    fn note<F>(&mut self, call: impl FnOnce(Arc<dyn OutboxStore>) -> F)
+    where
+        F: Future<Output = Result<(), StoreError>> + Send + 'static,
+    {
+        let call = call(Arc::clone(&self.store));
+        self.tasks.spawn(async move {
+            if let Err(error) = call.await {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "the store did not take a note"
+                );
+            }
+            Event::Noted
+        });
+    }
+
+    /// Takes in that a call of the store failed: counted, logged at the first failure, and fatal if trying again cannot help.
+    fn store_failed(&mut self, error: StoreError) {
+        self.report.store_errors += 1;
+        if !self.store_is_failing {
+            self.store_is_failing = true;
+            warn!(relay = %self.config.name, error = &error as &dyn std::error::Error, "the store is failing");
+        }
+        if !error.is_transient() {
+            self.fail(RelayError::Store(error));
+        }
+    }
+
+    fn store_answered(&mut self) {
+        self.pause.reset();
+        if std::mem::take(&mut self.store_is_failing) {
+            info!(relay = %self.config.name, "the store answers again");
+        }
+    }
+
+    fn log_start(&self) {
+        if self.mode == Mode::Run {
+            let config = &self.config;
+            info!(
+                relay = %config.name,
+                batch = config.batch,
+                batch_bytes = config.batch_bytes,
+                concurrency = config.concurrency,
+                max_lanes = config.max_lanes,
+                lease = ?config.lease,
+                renewal = ?config.renewal,
+                publish_timeout = ?config.publish_timeout,
+                grace = ?config.grace,
+                max_attempts = config.max_attempts,
+                backoff = %config.backoff,
+                transient_delay = ?config.transient_delay,
+                after_death = config.after_death.as_str(),
+                "the relay starts"
+            );
+        }
+    }
+}

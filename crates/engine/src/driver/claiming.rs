@@ -1,0 +1,234 @@
+//! When the relay claims, and what it does with a claim. A claim that fails is tried again lane by lane, then one
+//! message at a time, and a lane that fails alone is left out for a while (contract F7).
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use outbox_message::Lane;
+use outbox_store::{Claim, ClaimRequest, Entry, LaneFilter, StoreError};
+use tokio::time::Instant;
+
+use super::{Driver, Event, Mode};
+use crate::{RelayConfig, RelayError, clock::Asked, held::Held, poll::Poll};
+
+/// What the relay knows about claiming.
+#[derive(Debug)]
+pub(crate) struct Claiming {
+    /// The claim under way.
+    under_way: Option<UnderWay>,
+    next: Instant,
+    poll: Poll,
+    /// How many claims gave an answer.
+    answered: u64,
+    /// The last claim found nothing, and nothing was given back since.
+    exhausted: bool,
+    /// Grows whenever a lane is given back.
+    releases: u64,
+    /// Claims that failed in a row.
+    failures: u32,
+    /// The next lane to try alone, after a claim failed.
+    alone: Option<Alone>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    probe: bool,
+    alone: Option<Alone>,
+    releases: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Alone {
+    lane: Lane,
+    /// Only one message of it, after the lane failed with more.
+    one: bool,
+}
+
+/// How long a lane that failed is left out.
+pub(super) const LEFT_OUT: Duration = Duration::from_secs(5);
+/// A round or a drain gives up after this many failed claims in a row.
+const GIVE_UP: u32 = 3;
+
+impl Claiming {
+    pub(super) fn new(config: &RelayConfig) -> Self {
+        Self {
+            under_way: None,
+            next: Instant::now(),
+            poll: Poll::new(config.poll_min, config.poll_max),
+            answered: 0,
+            exhausted: false,
+            releases: 0,
+            failures: 0,
+            alone: None,
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.is_none()
+    }
+
+    pub(super) fn has_claimed(&self) -> bool {
+        self.answered > 0
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// There may be work: claims at once.
+    pub(super) fn hurry(&mut self) {
+        self.poll.reset();
+        self.next = Instant::now();
+        self.exhausted = false;
+    }
+
+    /// A lane was given back, so there may be work in it.
+    pub(super) fn released(&mut self) {
+        self.releases += 1;
+        self.hurry();
+    }
+}
+
+impl Driver {
+    /// When the next claim may start; `None` while something else must happen first.
+    pub(super) fn claim_at(&self) -> Option<Instant> {
+        let claiming = &self.claiming;
+        let enough = match self.mode {
+            Mode::Flush => claiming.has_claimed(),
+            Mode::Drain => claiming.exhausted,
+            Mode::Run => false,
+        };
+        let careful = self.held.values().any(|held| held.leased.careful);
+        if !claiming.is_idle() || self.stopping.is_some() || enough || careful || self.is_full() {
+            return None;
+        }
+        match self.circuits.all_open() {
+            None => Some(claiming.next),
+            // Nothing but a probe, and only when nothing else is in hand.
+            Some(probe) if self.held.is_empty() && self.mode == Mode::Run => {
+                Some(claiming.next.max(probe))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Whether there is as much in hand as the relay may hold: every claimed message must have started, and the bytes of two claims are the most.
+    fn is_full(&self) -> bool {
+        let waiting = self.held.values().any(|held| held.head().is_some());
+        let bytes: usize = self.held.values().map(Held::bytes).sum();
+        waiting
+            || self.runs.len() >= self.config.concurrency
+            || bytes >= self.config.batch_bytes.saturating_mul(2)
+    }
+
+    pub(super) fn start_claim(&mut self, now: Instant) {
+        if self.claim_at().is_none_or(|at| at > now) {
+            return;
+        }
+        let probe = self.circuits.all_open().is_some();
+        let alone = self.claiming.alone;
+        let one = probe || alone.is_some_and(|alone| alone.one);
+        let request = ClaimRequest {
+            relay: Arc::clone(&self.config.name),
+            limit: if one { 1 } else { self.config.batch },
+            max_bytes: self.config.batch_bytes,
+            max_lanes: if one { 1 } else { self.config.max_lanes },
+            lease: self.config.lease,
+            lanes: match alone {
+                Some(alone) => LaneFilter::Only(vec![alone.lane]),
+                None if self.left_out.is_empty() => LaneFilter::All,
+                None => LaneFilter::Except(self.left_out.keys().copied().collect()),
+            },
+        };
+        self.claiming.under_way = Some(UnderWay {
+            probe,
+            alone,
+            releases: self.claiming.releases,
+        });
+        let (store, asked) = (Arc::clone(&self.store), Asked::now(&self.wall));
+        self.tasks
+            .spawn(async move { Event::Claimed(asked, store.claim(&request).await) });
+    }
+
+    pub(super) fn claimed(&mut self, asked: Asked, result: Result<Claim, StoreError>) {
+        let Some(under_way) = self.claiming.under_way.take() else {
+            return;
+        };
+        match result {
+            Ok(claim) => self.took(asked, under_way, claim),
+            Err(error) => self.claim_failed(under_way, error),
+        }
+    }
+
+    fn took(&mut self, asked: Asked, under_way: UnderWay, claim: Claim) {
+        self.store_answered();
+        let now = Instant::now();
+        if self.claiming.failures > 1 {
+            // Lane after lane failed, so it was the database, which answers again.
+            self.left_out.clear();
+            self.claiming.alone = None;
+        } else if let Some(alone) = under_way.alone {
+            self.claiming.alone = self.lane_after(alone.lane);
+        }
+        self.claiming.failures = 0;
+        self.claiming.answered += 1;
+        if claim.entries.is_empty() && claim.moved == 0 && under_way.alone.is_none() {
+            let delay = self.claiming.poll.idle(claim.next_due);
+            if under_way.releases == self.claiming.releases {
+                self.claiming.next = now + delay;
+                self.claiming.exhausted = self.held.is_empty();
+            }
+        } else {
+            self.claiming.hurry();
+        }
+        self.admit(asked, under_way.probe, claim);
+    }
+
+    fn admit(&mut self, asked: Asked, probe: bool, claim: Claim) {
+        let lease = asked.lease(self.config.lease);
+        let mut entries: BTreeMap<Lane, Vec<Entry>> = BTreeMap::new();
+        for entry in claim.entries {
+            entries.entry(entry.lane()).or_default().push(entry);
+        }
+        for lane in claim.lanes {
+            let lane_entries = entries.remove(&lane.token.lane).unwrap_or_default();
+            let number = self.claiming.answered;
+            let mut held = Held::admit(lane, lane_entries, lease, number, probe, &self.config);
+            if self.stopping.is_some() {
+                held.release();
+            }
+            self.held.insert(held.lane(), held);
+        }
+    }
+
+    fn claim_failed(&mut self, under_way: UnderWay, error: StoreError) {
+        let now = Instant::now();
+        self.claiming.failures += 1;
+        self.claiming.alone = match under_way.alone {
+            None => Some(Alone {
+                lane: Lane(0),
+                one: false,
+            }),
+            Some(Alone { lane, one: false }) => Some(Alone { lane, one: true }),
+            Some(Alone { lane, one: true }) => {
+                self.left_out.insert(lane, now + LEFT_OUT);
+                self.lane_after(lane)
+            }
+        };
+        self.claiming.next = now + self.pause.idle(None);
+        let give_up = self.mode != Mode::Run && self.claiming.failures >= GIVE_UP;
+        if give_up && error.is_transient() {
+            self.report.store_errors += 1;
+            self.fail(RelayError::Store(error));
+        } else {
+            self.store_failed(error);
+        }
+    }
+
+    fn lane_after(&self, lane: Lane) -> Option<Alone> {
+        let next = lane.0 + 1;
+        (next < self.store.lanes().get()).then_some(Alone {
+            lane: Lane(next),
+            one: false,
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! Starting runs, and taking in how their publish calls ended: circuits, careful service, ended leases.
+
+use std::sync::Arc;
+
+use outbox_backoff::Sample;
+use outbox_message::{Delivery, Lane};
+use outbox_ordering::lane::{RunId, Verdict};
+use outbox_store::{CircuitChange, Outcome, clean_error};
+use tokio::{
+    task::{AbortHandle, Id},
+    time::Instant,
+};
+use tracing::{debug, info, warn};
+
+use super::{Driver, Event, claiming::LEFT_OUT};
+use crate::{
+    RelayError,
+    held::{Head, Held, run_limit},
+    judge::{Circumstances, End, judge},
+    serve::{Served, Service},
+};
+
+/// A publish call under way.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    lane: Lane,
+    run: RunId,
+    destination: String,
+    messages: Arc<[Delivery]>,
+    probe: bool,
+    call: AbortHandle,
+}
+
+impl InFlight {
+    pub(super) fn abort(&self) {
+        self.call.abort();
+    }
+}
+
+impl Driver {
+    /// Starts runs of all held lanes in turn, one each, as long as any can start.
+    pub(super) fn start_runs(&mut self) {
+        let lanes: Vec<Lane> = self.held.keys().copied().collect();
+        let mut started = true;
+        while started {
+            started = false;
+            for lane in &lanes {
+                started |= self.start_run(*lane);
+            }
+        }
+    }
+
+    /// Starts one run of a lane, or decides without one. Whether anything changed.
+    fn start_run(&mut self, lane: Lane) -> bool {
+        // While a lane is served carefully nothing else starts, and it starts when nothing else is in flight (contract F6).
+        let careful = self.held.values().any(|held| held.leased.careful);
+        let Some(held) = self.held.get_mut(&lane) else {
+            return false;
+        };
+        let next = match held.head() {
+            None => return false,
+            Some(Head::Doomed) => {
+                held.bury(&self.config);
+                return true;
+            }
+            Some(Head::Message(delivery)) => delivery,
+        };
+        let alone = careful && (!held.leased.careful || !self.runs.is_empty());
+        if alone || self.runs.len() >= self.config.concurrency {
+            return false;
+        }
+        let destination = self.publisher.destination(&next.message.topic).to_owned();
+        let limit = run_limit(next, self.circuits.run_limit(&destination));
+        let now = Instant::now();
+        match self.circuits.next_probe(&destination) {
+            Some(_) if held.probe => self.spawn_run(lane, destination, 1, true),
+            // Every destination is down: what has not started is given back, and probes are claimed one by one.
+            Some(_) if self.circuits.all_open().is_some() => held.release(),
+            Some(at)
+                if at <= now && !self.runs.values().any(|run| run.destination == destination) =>
+            {
+                self.spawn_run(lane, destination, 1, true);
+            }
+            Some(at) => {
+                let Some((run, _)) = held.start(1) else {
+                    return false;
+                };
+                let outcome = Outcome::Retry {
+                    after: Some(at.saturating_duration_since(now)),
+                    counted: false,
+                    error: clean_error(&format!("destination {destination} is unavailable")),
+                };
+                held.complete(run, 0, Some((Verdict::Retry, outcome)));
+            }
+            None => self.spawn_run(lane, destination, limit, false),
+        }
+        true
+    }
+
+    fn spawn_run(&mut self, lane: Lane, destination: String, limit: usize, probe: bool) {
+        let Some(held) = self.held.get_mut(&lane) else {
+            return;
+        };
+        let Some((run, messages)) = held.start(limit) else {
+            return;
+        };
+        let service = Service {
+            store: Arc::clone(&self.store),
+            publisher: Arc::clone(&self.publisher),
+            config: Arc::clone(&self.config),
+            wall: self.wall.clone(),
+            lease: held.lease,
+            token: held.leased.token.clone(),
+            careful: held.leased.careful,
+            destination: destination.clone(),
+            messages: Arc::clone(&messages),
+        };
+        let call = self
+            .tasks
+            .spawn(async move { Event::Served(service.serve().await) });
+        let in_flight = InFlight {
+            lane,
+            run,
+            destination,
+            messages,
+            probe,
+            call: call.clone(),
+        };
+        self.runs.insert(call.id(), in_flight);
+    }
+
+    /// Takes in that a publish call was dropped: nothing is known of its messages.
+    pub(super) fn abandoned(&mut self, call: Id) {
+        let Some(in_flight) = self.runs.remove(&call) else {
+            return;
+        };
+        if let Some(held) = self.held.get_mut(&in_flight.lane) {
+            held.complete(in_flight.run, 0, None);
+        }
+    }
+
+    /// Takes in how a publish call ended.
+    pub(super) fn served(&mut self, call: Id, served: Served) {
+        let Some(in_flight) = self.runs.remove(&call) else {
+            return;
+        };
+        let InFlight {
+            lane,
+            run,
+            destination,
+            messages,
+            probe,
+            ..
+        } = in_flight;
+        let confirmed = match &served.end {
+            End::Answered(published) => published.confirmed,
+            _ => 0,
+        };
+        let about = Circumstances {
+            run: messages.len(),
+            attempts: messages.get(confirmed).map_or(0, |failed| failed.attempts),
+            probe,
+            confirmed_since: self.circuits.confirmed_since(&destination, served.began),
+            sample: Sample::from_random_bits(rand::random()),
+        };
+        if matches!(served.end, End::TimedOut) {
+            self.circuits.timed_out(&destination, messages.len());
+        }
+        let judged = judge(served.end, &about, &self.config);
+        if judged.confirmed > 0 {
+            self.destination_confirmed(&destination, judged.confirmed, served.began);
+        }
+        if let Some((delay, error)) = judged.unavailable {
+            self.destination_failed(&destination, Instant::now() + delay, error);
+        }
+        if let Some((_, outcome)) = &judged.failure
+            && let Some(failed) = messages.get(judged.confirmed)
+        {
+            debug!(id = %failed.message.id, topic = %failed.message.topic, ?outcome, "a message was not confirmed");
+        }
+        if judged.interrupted {
+            self.left_out
+                .insert(lane, Instant::now() + self.config.transient_delay);
+        }
+        if let Some(held) = self.held.get_mut(&lane) {
+            held.complete(run, judged.confirmed, judged.failure);
+            if served.stale {
+                held.end_lease();
+            }
+        }
+        if let Some(error) = served.error {
+            self.left_out.insert(lane, Instant::now() + LEFT_OUT);
+            self.store_failed(error);
+        }
+        if let Some(error) = judged.closed {
+            self.fail(RelayError::Closed(error));
+        }
+    }
+
+    fn destination_confirmed(&mut self, destination: &str, count: usize, began: Instant) {
+        if self.circuits.confirmed(destination, count, began.elapsed()) {
+            info!(relay = %self.config.name, destination, "the destination confirms again");
+            self.record_circuit(destination, None);
+            self.claiming.hurry();
+        }
+    }
+
+    fn destination_failed(&mut self, destination: &str, next_probe: Instant, error: String) {
+        if self.circuits.failed(destination, next_probe) {
+            warn!(relay = %self.config.name, destination, error, "the destination is unavailable");
+        }
+        let delay = next_probe.saturating_duration_since(Instant::now());
+        self.record_circuit(destination, Some((delay, error)));
+    }
+
+    fn record_circuit(&mut self, destination: &str, open: Option<(std::time::Duration, String)>) {
+        let change = CircuitChange {
+            destination: destination.to_owned(),
+            relay: Arc::clone(&self.config.name),
+            open,
+        };
+        self.note(|store| async move { store.record_circuit(&change).await });
+    }
+
+    /// Stops publishing lanes whose lease can have ended (contract D2).
+    pub(super) fn end_leases(&mut self) {
+        let ended: Vec<Lane> = self
+            .held
+            .values()
+            .filter(|held| !held.over && held.lease.is_over(&self.wall))
+            .map(Held::lane)
+            .collect();
+        for lane in ended {
+            self.lose(lane, "the lease ended before it was renewed or settled");
+        }
+    }
+
+    /// Gives up a lane that is, or may be, another's: its publish calls are dropped, and only what was confirmed is still recorded.
+    pub(super) fn lose(&mut self, lane: Lane, why: &str) {
+        warn!(relay = %self.config.name, %lane, "a lease is lost: {why}");
+        self.runs
+            .values()
+            .filter(|run| run.lane == lane)
+            .for_each(InFlight::abort);
+        if let Some(held) = self.held.get_mut(&lane) {
+            held.end_lease();
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Settling what was decided, grouped, and renewing leases: one call of the store at a time.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use outbox_message::{Lane, LaneToken};
+use outbox_store::{Outcome, StoreError};
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use super::{Driver, Event, claiming::LEFT_OUT};
+use crate::{
+    RelayError,
+    clock::Asked,
+    held::Held,
+    settle::{Care, Recorded, settle},
+};
+
+/// How long a finished lane waits for the other lanes of its claim, to be settled with them.
+const LINGER: Duration = Duration::from_millis(20);
+/// How long an outcome waits for the rest of its lane: one slow key costs one settlement more.
+const PARTIAL: Duration = Duration::from_secs(1);
+/// A lane whose lease is over is left to it after this many failed settlements.
+const GIVE_UP: u32 = 5;
+
+impl Driver {
+    /// When something is to be settled or renewed; `None` while a call is under way or nothing is held.
+    pub(super) fn record_at(&self) -> Option<Instant> {
+        if self.recording {
+            return None;
+        }
+        let settle = self.held.values().filter_map(|held| self.settle_at(held));
+        let renew = self.held.values().filter_map(|held| self.renew_at(held));
+        let at = settle.chain(renew).min()?;
+        Some(at.max(self.next_recording))
+    }
+
+    /// When this lane is to be settled, if it has anything to settle.
+    fn settle_at(&self, held: &Held) -> Option<Instant> {
+        let now = Instant::now();
+        let since = held.decided_since();
+        if held.is_decided() {
+            let claim_decided = self
+                .held
+                .values()
+                .all(|other| other.claim != held.claim || other.is_decided());
+            let at_once = claim_decided || held.over || self.stopping.is_some();
+            return Some(if at_once {
+                now
+            } else {
+                since.unwrap_or(now) + LINGER
+            });
+        }
+        let since = since?;
+        Some(if held.is_urgent() {
+            now
+        } else {
+            since + PARTIAL
+        })
+    }
+
+    fn renew_at(&self, held: &Held) -> Option<Instant> {
+        (!held.over).then(|| held.lease.renew_at(self.config.renewal))
+    }
+
+    /// Settles what is due, with everything that can be settled at the same time; renews leases if nothing is.
+    pub(super) fn start_recording(&mut self, now: Instant) {
+        if self.record_at().is_none_or(|at| at > now) {
+            return;
+        }
+        let due = |held: &Held| self.settle_at(held).is_some_and(|at| at <= now);
+        if self.held.values().any(due) {
+            let lanes: BTreeSet<Lane> = self
+                .held
+                .values()
+                .filter(|held| held.is_decided() || due(held))
+                .map(Held::lane)
+                .collect();
+            self.start_settlement(&lanes);
+        } else {
+            self.start_renewal(now);
+        }
+    }
+
+    fn start_settlement(&mut self, lanes: &BTreeSet<Lane>) {
+        let mut failures = 0;
+        let mut settlements = Vec::with_capacity(lanes.len());
+        for held in self
+            .held
+            .values_mut()
+            .filter(|held| lanes.contains(&held.lane()))
+        {
+            failures = failures.max(held.failures);
+            settlements.push(held.take());
+        }
+        self.recording = true;
+        let store = Arc::clone(&self.store);
+        self.tasks.spawn(async move {
+            Event::Settled(settle(&*store, settlements, Care::after(failures)).await)
+        });
+    }
+
+    fn start_renewal(&mut self, now: Instant) {
+        // A lease that is due is renewed together with all others: one statement.
+        let tokens: Vec<LaneToken> = self
+            .held
+            .values()
+            .filter(|held| self.renew_at(held).is_some())
+            .map(|held| held.leased.token.clone())
+            .collect();
+        let due = self
+            .held
+            .values()
+            .filter_map(|held| self.renew_at(held))
+            .any(|at| at <= now);
+        if !due {
+            return;
+        }
+        self.recording = true;
+        let (store, lease, asked) = (
+            Arc::clone(&self.store),
+            self.config.lease,
+            Asked::now(&self.wall),
+        );
+        self.tasks.spawn(async move {
+            let result = store.extend(&tokens, lease).await;
+            Event::Extended(asked, tokens, result)
+        });
+    }
+
+    pub(super) fn settled(&mut self, recorded: Vec<Recorded>) {
+        self.recording = false;
+        let failed = recorded.iter().any(|lane| lane.failed);
+        if failed {
+            self.next_recording = Instant::now() + self.pause.idle(None);
+        } else {
+            self.store_answered();
+        }
+        for mut lane in recorded {
+            self.count(&lane);
+            let error = lane.error.take();
+            self.lane_settled(lane, error);
+        }
+    }
+
+    fn lane_settled(&mut self, recorded: Recorded, error: Option<StoreError>) {
+        let (lane, failed) = (recorded.lane, recorded.failed);
+        let Some(held) = self.held.get_mut(&lane) else {
+            return;
+        };
+        if recorded.lost && !held.over {
+            warn!(relay = %self.config.name, %lane, "a lease is lost: the settlement came too late");
+        }
+        let released = held.recorded(recorded);
+        let given_up = held.over && held.failures >= GIVE_UP;
+        if released {
+            self.held.remove(&lane);
+            self.claiming.released();
+        }
+        if failed {
+            self.left_out.insert(lane, Instant::now() + LEFT_OUT);
+        }
+        if given_up && let Some(held) = self.held.remove(&lane) {
+            self.report.left += u64::try_from(held.unrecorded()).unwrap_or(u64::MAX);
+            warn!(relay = %self.config.name, %lane, "a lane is left to its lease: its settlement keeps failing");
+        }
+        match error {
+            Some(source) if given_up && self.mode != super::Mode::Run => {
+                self.report.store_errors += 1;
+                let report = self.report;
+                self.fail(RelayError::Unrecorded { report, source });
+            }
+            Some(error) => self.store_failed(error),
+            None => {}
+        }
+    }
+
+    /// Counts what the store took, and logs deaths.
+    fn count(&mut self, lane: &Recorded) {
+        let over = lane.lost || self.held.get(&lane.lane).is_some_and(|held| held.over);
+        for settlement in &lane.taken {
+            let missed = lane.missed.contains(&settlement.target.position);
+            let report = &mut self.report;
+            match &settlement.outcome {
+                Outcome::Release if over => report.lost += 1,
+                Outcome::Release => report.released += 1,
+                _ if missed => report.lost += 1,
+                Outcome::Published => report.published += 1,
+                Outcome::Retry { .. } => report.retried += 1,
+                Outcome::Dead {
+                    reason,
+                    error,
+                    after,
+                } => {
+                    report.dead += 1;
+                    warn!(
+                        id = settlement.target.id.as_ref().map(tracing::field::display),
+                        position = %settlement.target.position,
+                        reason = reason.as_str(),
+                        after = after.as_str(),
+                        error,
+                        "a message is dead"
+                    );
+                }
+            }
+        }
+    }
+
+    pub(super) fn extended(
+        &mut self,
+        asked: Asked,
+        tokens: &[LaneToken],
+        result: Result<Vec<LaneToken>, StoreError>,
+    ) {
+        self.recording = false;
+        let lost = match result {
+            Ok(lost) => lost,
+            Err(error) => {
+                self.next_recording = Instant::now() + self.pause.idle(None);
+                return self.store_failed(error);
+            }
+        };
+        self.store_answered();
+        for token in tokens {
+            if lost.contains(token) {
+                self.lose(token.lane, "it could not be renewed");
+            } else if let Some(held) = self.held.get_mut(&token.lane) {
+                held.lease = asked.lease(self.config.lease);
+            }
+        }
+        debug!(
+            renewed = tokens.len() - lost.len(),
+            lost = lost.len(),
+            "leases renewed"
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! A lane that the relay holds: its lease, its messages, what was decided of them, and what of that is still to be recorded.
+
+use std::{collections::HashMap, sync::Arc};
+
+use outbox_message::{Delivery, Lane, OrderingKey, Position};
+use outbox_ordering::lane::{self, Entry as Admitted, EntryKind, RunId, Verdict};
+use outbox_store::{
+    DeathReason, Entry, LaneLease, LaneSettlement, Outcome, Settlement, Target, clean_error,
+};
+use tokio::time::Instant;
+
+use crate::{RelayConfig, clock::Lease, judge, settle::Recorded};
+
+/// A lane that the relay holds.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) leased: LaneLease,
+    /// Claimed to probe an open circuit.
+    pub(crate) probe: bool,
+    pub(crate) lease: Lease,
+    /// The number of its claim: lanes of one claim are recorded together.
+    pub(crate) claim: u64,
+    /// The lease can have ended, or the store said that it has.
+    pub(crate) over: bool,
+    /// Settlements of this lane that failed in a row.
+    pub(crate) failures: u32,
+    rules: lane::Lane<OrderingKey, Position>,
+    undecided: HashMap<Position, Claimed>,
+    decided: Vec<Settlement>,
+    decided_since: Option<Instant>,
+    settling: bool,
+}
+
+/// A message that has no outcome yet.
+#[derive(Debug)]
+enum Claimed {
+    Message(Delivery),
+    /// It must die without being handed over.
+    Doomed(Target, DeathReason, String),
+}
+
+/// What may start next.
+pub(crate) enum Head<'a> {
+    Message(&'a Delivery),
+    Doomed,
+}
+
+impl Held {
+    /// Admits what a claim handed out of one lane.
+    pub(crate) fn admit(
+        lane: LaneLease,
+        entries: Vec<Entry>,
+        lease: Lease,
+        claim: u64,
+        probe: bool,
+        config: &RelayConfig,
+    ) -> Self {
+        let mut undecided = HashMap::with_capacity(entries.len());
+        let admitted: Vec<_> = entries
+            .into_iter()
+            .map(|entry| {
+                let (position, claimed) = (entry.position(), Claimed::from(entry, config));
+                let (key, kind) = match &claimed {
+                    Claimed::Message(delivery) => (delivery.ordering_key(), EntryKind::Message),
+                    Claimed::Doomed(target, ..) => (target.key.clone(), EntryKind::Unreadable),
+                };
+                undecided.insert(position, claimed);
+                Admitted {
+                    position,
+                    key,
+                    kind,
+                }
+            })
+            .collect();
+        Self {
+            leased: lane,
+            probe,
+            lease,
+            claim,
+            over: false,
+            failures: 0,
+            rules: lane::Lane::admit(admitted),
+            undecided,
+            decided: Vec::new(),
+            decided_since: None,
+            settling: false,
+        }
+    }
+
+    pub(crate) fn lane(&self) -> Lane {
+        self.leased.token.lane
+    }
+
+    /// The bytes of all messages that have no outcome yet.
+    pub(crate) fn bytes(&self) -> usize {
+        let weight = |claimed: &Claimed| match claimed {
+            Claimed::Message(delivery) => delivery.message.weight(),
+            Claimed::Doomed(..) => 0,
+        };
+        self.undecided.values().map(weight).sum()
+    }
+
+    /// How many messages have no recorded outcome yet.
+    pub(crate) fn unrecorded(&self) -> usize {
+        self.undecided.len() + self.decided.len()
+    }
+
+    /// What may start next, if anything.
+    pub(crate) fn head(&self) -> Option<Head<'_>> {
+        match self.undecided.get(&self.rules.head()?)? {
+            Claimed::Message(delivery) => Some(Head::Message(delivery)),
+            Claimed::Doomed(..) => Some(Head::Doomed),
+        }
+    }
+
+    /// Starts the next run of at most `max` messages.
+    pub(crate) fn start(&mut self, max: usize) -> Option<(RunId, Arc<[Delivery]>)> {
+        let run = self.rules.next_run(max)?;
+        let messages =
+            run.positions
+                .iter()
+                .filter_map(|position| match self.undecided.get(position) {
+                    Some(Claimed::Message(delivery)) => Some(delivery.clone()),
+                    _ => None,
+                });
+        Some((run.id, messages.collect()))
+    }
+
+    /// Decides the death of the next entry, which must not be handed over.
+    pub(crate) fn bury(&mut self, config: &RelayConfig) {
+        let Some(run) = self.rules.next_run(1) else {
+            return;
+        };
+        let Some(Claimed::Doomed(_, reason, error)) = self.undecided.get(&run.positions[0]) else {
+            return;
+        };
+        let (verdict, outcome) = judge::dead(*reason, error, config);
+        self.complete(run.id, 0, Some((verdict, outcome)));
+    }
+
+    /// Takes in how a run ended.
+    pub(crate) fn complete(
+        &mut self,
+        run: RunId,
+        confirmed: usize,
+        failure: Option<(Verdict, Outcome)>,
+    ) {
+        let (verdict, outcome) = failure.unzip();
+        let decided = self.rules.complete(run, confirmed, verdict);
+        self.decide(decided, outcome.as_ref());
+    }
+
+    /// Hands back everything that has not started.
+    pub(crate) fn release(&mut self) {
+        let decided = self.rules.release();
+        self.decide(decided, None);
+    }
+
+    /// Takes in that the lease can have ended: from here on only confirmed messages are recorded (contract F7).
+    pub(crate) fn end_lease(&mut self) {
+        self.over = true;
+        self.release();
+        for settlement in &mut self.decided {
+            if settlement.outcome != Outcome::Published {
+                settlement.outcome = Outcome::Release;
+            }
+        }
+    }
+
+    fn decide(&mut self, decided: Vec<(Position, lane::Outcome)>, failure: Option<&Outcome>) {
+        for (position, outcome) in decided {
+            let target = match self.undecided.remove(&position) {
+                Some(Claimed::Message(delivery)) => Target::from(&delivery),
+                Some(Claimed::Doomed(target, ..)) => target,
+                None => continue,
+            };
+            let outcome = match (outcome, failure) {
+                (lane::Outcome::Published, _) => Outcome::Published,
+                (lane::Outcome::Retry | lane::Outcome::Dead, Some(failure)) if !self.over => {
+                    failure.clone()
+                }
+                _ => Outcome::Release,
+            };
+            self.decided_since.get_or_insert_with(Instant::now);
+            self.decided.push(Settlement { target, outcome });
+        }
+    }
+
+    /// Whether every message has an outcome, so that the next settlement gives the lane back.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.undecided.is_empty() && !self.settling
+    }
+
+    /// Since when an outcome waits to be recorded.
+    pub(crate) fn decided_since(&self) -> Option<Instant> {
+        if self.settling {
+            None
+        } else {
+            self.decided_since
+        }
+    }
+
+    /// Whether an outcome should be recorded at once, because its key goes on only after it.
+    pub(crate) fn is_urgent(&self) -> bool {
+        !self.settling
+            && self
+                .decided
+                .iter()
+                .any(|it| matches!(it.outcome, Outcome::Dead { .. }))
+    }
+
+    /// Takes out everything that is to be recorded.
+    pub(crate) fn take(&mut self) -> LaneSettlement {
+        let release = self.is_decided();
+        self.settling = true;
+        self.decided_since = None;
+        LaneSettlement {
+            token: self.leased.token.clone(),
+            outcomes: std::mem::take(&mut self.decided),
+            release,
+        }
+    }
+
+    /// Takes in what was recorded. Whether the relay is done with the lane.
+    pub(crate) fn recorded(&mut self, recorded: Recorded) -> bool {
+        self.settling = false;
+        for settlement in &recorded.taken {
+            self.rules.settled(settlement.target.position);
+        }
+        if recorded.failed {
+            self.failures += 1;
+            // While its settlement fails, nothing more of the lane is published.
+            self.release();
+            self.decided.splice(0..0, recorded.unrecorded);
+            self.decided_since.get_or_insert_with(Instant::now);
+        } else {
+            self.failures = 0;
+        }
+        if recorded.lost || self.over {
+            self.end_lease();
+        }
+        recorded.released
+    }
+}
+
+impl Claimed {
+    fn from(entry: Entry, config: &RelayConfig) -> Self {
+        match entry {
+            Entry::Message(delivery) if delivery.starts >= config.careful_limit => {
+                let error = format!(
+                    "each of its {} recorded starts ended with the process",
+                    delivery.starts
+                );
+                Self::Doomed(Target::from(&delivery), DeathReason::Poison, error)
+            }
+            Entry::Message(delivery) => Self::Message(delivery),
+            Entry::Unreadable(row) => Self::Doomed(
+                Target::from(&row),
+                DeathReason::Unreadable,
+                clean_error(&row.error),
+            ),
+        }
+    }
+}
+
+/// How long a run of this message's key may be: a message that was tried before goes alone, so that a failure names it.
+pub(crate) fn run_limit(head: &Delivery, destination_limit: usize) -> usize {
+    if head.tries > 0 { 1 } else { destination_limit }
+}

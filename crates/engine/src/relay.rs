@@ -1,0 +1,132 @@
+//! The relay as a user starts it: one round, until nothing is ready, or until told to stop.
+
+use std::{future::Future, sync::Arc};
+
+use outbox_publisher::Publisher;
+use outbox_store::OutboxStore;
+use tokio::sync::Notify;
+
+use crate::{
+    InvalidConfig, RelayConfig, RelayError, Report,
+    clock::WallClock,
+    driver::{Driver, Mode},
+};
+
+/// Moves messages from a store to a broker.
+///
+/// Any number of relays may work on one store, in one process or in many; they share its lanes.
+///
+/// ```no_run
+/// # use outbox_engine::{Relay, RelayError};
+/// # async fn example(store: impl outbox_store::OutboxStore, publisher: impl outbox_publisher::Publisher) -> Result<(), RelayError> {
+/// let relay = Relay::new(store, publisher);
+/// let report = relay.drain().await?;
+/// println!("{} messages published", report.published);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Relay {
+    store: Arc<dyn OutboxStore>,
+    publisher: Arc<dyn Publisher>,
+    config: Arc<RelayConfig>,
+    waker: Waker,
+    wall: WallClock,
+}
+
+impl Relay {
+    /// A relay with the default settings.
+    pub fn new(store: impl OutboxStore, publisher: impl Publisher) -> Self {
+        Self::build(store, publisher, RelayConfig::default())
+    }
+
+    /// A relay with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidConfig`] if the settings do not fit each other.
+    pub fn with_config(
+        store: impl OutboxStore,
+        publisher: impl Publisher,
+        config: RelayConfig,
+    ) -> Result<Self, InvalidConfig> {
+        config.check()?;
+        Ok(Self::build(store, publisher, config))
+    }
+
+    fn build(store: impl OutboxStore, publisher: impl Publisher, config: RelayConfig) -> Self {
+        Self {
+            store: Arc::new(store),
+            publisher: Arc::new(publisher),
+            config: Arc::new(config),
+            waker: Waker::default(),
+            wall: WallClock::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_wall_clock(self, wall: WallClock) -> Self {
+        Self { wall, ..self }
+    }
+
+    /// One round: one claim, published and settled.
+    ///
+    /// # Errors
+    ///
+    /// [`RelayError`] if the store or the publisher cannot be used.
+    pub async fn flush(&self) -> Result<Report, RelayError> {
+        self.driver(Mode::Flush).drive(std::future::pending()).await
+    }
+
+    /// Rounds until nothing is ready. A message that is due at once is tried again, at most to its limit; one that
+    /// waits, be it for the transient delay, is not ready and lets the drain end.
+    ///
+    /// # Errors
+    ///
+    /// [`RelayError`] if the store or the publisher cannot be used.
+    pub async fn drain(&self) -> Result<Report, RelayError> {
+        self.driver(Mode::Drain).drive(std::future::pending()).await
+    }
+
+    /// Works until `stop` completes, then stops gracefully within the grace time (contract D4).
+    ///
+    /// A database that does not answer is asked again for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`RelayError`] if the store or the publisher cannot be used at all.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<Report, RelayError> {
+        self.driver(Mode::Run).drive(stop).await
+    }
+
+    /// A handle that wakes this relay: an application may use it after its commit. Only a hint, never needed.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    fn driver(&self, mode: Mode) -> Driver {
+        Driver::new(
+            Arc::clone(&self.store),
+            Arc::clone(&self.publisher),
+            Arc::clone(&self.config),
+            self.waker.clone(),
+            self.wall.clone(),
+            mode,
+        )
+    }
+}
+
+/// Wakes a relay that sleeps because it found nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Waker(Arc<Notify>);
+
+impl Waker {
+    /// Makes the relay look at once. A relay that is busy looks once more afterwards.
+    pub fn wake(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) async fn woken(&self) {
+        self.0.notified().await;
+    }
+}
