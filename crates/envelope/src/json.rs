@@ -1,42 +1,73 @@
 //! JSON as the reference encoder sees it: members in order, integers of any size, floats as doubles. Leaves out
-//! everything about envelopes; `serde_json` only serializes the application's values, since without its optional
-//! features it loses order, large integers and deep nesting.
+//! everything about envelopes. Reading is not left to `serde_json`: without its optional features, which would unify
+//! into the user's program, it loses order, large integers and deep nesting.
+//!
+//! Nothing here recurses: what an envelope is asked for stands in its first two levels, and everything deeper is kept
+//! as text, already in its final form.
 
+mod finite;
+mod nested;
 mod number;
 mod object;
-mod read;
-mod write;
+mod reader;
+mod string;
+
+use std::fmt::Write;
 
 use serde::Serialize;
 
 pub(crate) use number::Number;
 pub(crate) use object::Object;
-pub(crate) use read::read;
 
-use crate::EnvelopeError;
+use crate::{EnvelopeError, Malformed};
+use reader::Reader;
 
-/// A JSON value. It nests no deeper than [`crate::MAX_DEPTH`], so that walking it by recursion is safe.
+/// How many levels of objects are kept member by member: the frame, and what stands in it.
+const LEVELS: usize = 2;
+
+/// A JSON value in an envelope.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Null,
     Bool(bool),
     Number(Number),
     String(String),
-    Array(Vec<Value>),
+    /// An object of the first two levels.
     Object(Object),
+    /// Any array, or a deeper object, as it is written.
+    Nested(String),
+}
+
+/// A part of an envelope that an application gives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// As errors call it.
+    pub(crate) name: &'static str,
+    /// How many containers it stands in.
+    pub(crate) outer: usize,
+}
+
+/// Reads one JSON value that fills `text`, but for white space around it, and that is to stand inside `outer` containers.
+pub(crate) fn read(text: &str, outer: usize) -> Result<Value, Malformed> {
+    let mut reader = Reader::new(text);
+    reader.skip_space();
+    let value = Value::read(&mut reader, outer)?;
+    reader.skip_space();
+    reader.end()?;
+    Ok(value)
 }
 
 impl Value {
     /// Serializes what an application gives for `part`.
     pub(crate) fn of<T: Serialize + ?Sized>(part: Part, value: &T) -> Result<Self, EnvelopeError> {
-        let text = serde_json::to_string(value).map_err(|error| EnvelopeError::Serialize {
+        let refused = |source| EnvelopeError::Serialize {
             part: part.name,
-            source: Box::new(error),
-        })?;
-        read(&text, part.outer).map_err(|error| EnvelopeError::Serialize {
-            part: part.name,
-            source: Box::new(error),
-        })
+            source,
+        };
+        let text = finite::check(value)
+            .and_then(|()| serde_json::to_string(value))
+            .map_err(|error| refused(error.into()))?;
+        read(&text, part.outer).map_err(|error| refused(error.into()))
     }
 
     /// The same, for a part that must be an object.
@@ -47,6 +78,31 @@ impl Value {
         match Self::of(part, value)? {
             Self::Object(object) => Ok(object),
             _ => Err(EnvelopeError::NotAnObject { part: part.name }),
+        }
+    }
+
+    /// Reads the value that comes next, inside `outer` containers.
+    fn read(reader: &mut Reader<'_>, outer: usize) -> Result<Self, Malformed> {
+        match reader.peek() {
+            Some(b'{') if outer < LEVELS => Object::read(reader, outer).map(Self::Object),
+            Some(b'{' | b'[') => {
+                let mut text = String::new();
+                nested::rewrite(reader, outer, &mut text)?;
+                Ok(Self::Nested(text))
+            }
+            _ => reader.scalar(),
+        }
+    }
+
+    pub(crate) fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(true) => out.push_str("true"),
+            Self::Bool(false) => out.push_str("false"),
+            Self::Number(number) => write!(out, "{number}").expect("a string takes any text"),
+            Self::String(text) => string::write(text, out),
+            Self::Object(object) => object.write(out),
+            Self::Nested(text) => out.push_str(text),
         }
     }
 
@@ -65,29 +121,20 @@ impl Value {
     }
 }
 
-/// A part of an envelope that an application gives.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
-    /// As errors call it.
-    pub(crate) name: &'static str,
-    /// How many containers it stands in.
-    pub(crate) outer: usize,
-}
-
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::String(text.to_owned())
     }
 }
 
-impl From<Object> for Value {
-    fn from(object: Object) -> Self {
-        Self::Object(object)
-    }
-}
-
 impl From<i64> for Value {
     fn from(integer: i64) -> Self {
         Self::Number(Number::Integer(integer))
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Self {
+        Self::Object(object)
     }
 }

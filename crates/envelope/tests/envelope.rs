@@ -47,8 +47,14 @@ fn data_is_written_exactly_and_read_back_as_it_was() {
     let expected =
         r#""data":{"id":340282366920938463463374607431768211455,"ratio":0.1,"note":null}"#;
     assert!(envelope.encode().unwrap().contains(expected));
-    assert_eq!(envelope.data::<Order>().unwrap(), order());
-    assert!(envelope.data::<Vec<u8>>().is_err());
+    assert_eq!(
+        serde_json::from_str::<Order>(&envelope.data()).unwrap(),
+        order()
+    );
+    assert_eq!(
+        Envelope::decode(r#"{"job":"urn:x"}"#).unwrap().data(),
+        "null"
+    );
 }
 
 #[test]
@@ -67,6 +73,49 @@ fn data_that_is_no_object_is_refused() {
     let refused = Envelope::make("urn:x", &keyed_by_list).unwrap_err();
     assert_eq!(refused.to_string(), "data cannot be serialized");
     assert!(refused.source().is_some());
+}
+
+#[test]
+fn a_float_that_json_cannot_write_is_refused_wherever_it_stands() {
+    #[derive(Serialize)]
+    enum Reading {
+        One(f64),
+        Two(f64, f32),
+        Named { value: Option<f64> },
+    }
+    #[derive(Serialize)]
+    struct Wrapped(f64);
+    #[derive(Serialize)]
+    struct Pair(u8, f64);
+    for (double, fits) in [
+        (1.5, true),
+        (f64::NAN, false),
+        (f64::INFINITY, false),
+        (f64::NEG_INFINITY, false),
+    ] {
+        let made = [
+            Envelope::make("urn:x", &BTreeMap::from([("a", double)])),
+            Envelope::make("urn:x", &BTreeMap::from([("a", Some(double))])),
+            Envelope::make("urn:x", &BTreeMap::from([("a", [1.0, double])])),
+            Envelope::make("urn:x", &BTreeMap::from([("a", vec![(0, double)])])),
+            Envelope::make("urn:x", &BTreeMap::from([("a", Wrapped(double))])),
+            Envelope::make("urn:x", &BTreeMap::from([("a", Pair(1, double))])),
+            Envelope::make("urn:x", &BTreeMap::from([("a", Reading::One(double))])),
+            Envelope::make(
+                "urn:x",
+                &BTreeMap::from([("a", Reading::Two(0.0, if fits { 1.0 } else { f32::NAN }))]),
+            ),
+            Envelope::make(
+                "urn:x",
+                &Reading::Named {
+                    value: Some(double),
+                },
+            ),
+        ];
+        for (place, made) in made.into_iter().enumerate() {
+            assert_eq!(made.is_ok(), fits, "{double} in place {place}");
+        }
+    }
 }
 
 #[test]

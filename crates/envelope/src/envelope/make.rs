@@ -17,13 +17,13 @@ const CORE_OF_META: [&str; 5] = ["id", "queue", "lang", "schema_version", "creat
 impl Envelope {
     /// Makes an envelope of `data` with a fresh id and trace id, of the queue `default`, created now.
     ///
-    /// `job` is its URN; ASCII white space around it goes. `data` is anything that serializes to a JSON object, as
-    /// `serde_json` does it: a float that is not finite becomes `null`.
+    /// `job` is its URN; ASCII white space around it goes. `data` is anything that serializes to a JSON object. It is
+    /// serialized twice: once to look for what cannot be written.
     ///
     /// # Errors
     ///
-    /// [`EnvelopeError`] if `job` is blank, or if `data` is not an object, cannot be serialized, nests too deeply or
-    /// holds an integer with too many digits.
+    /// [`EnvelopeError`] if `job` is blank, or if `data` is not an object or cannot be serialized: a float that is
+    /// infinite or not a number, nesting or an integer beyond the limits of this crate, or what serde says.
     pub fn make<T: Serialize + ?Sized>(job: &str, data: &T) -> Result<Self, EnvelopeError> {
         let since_1970 = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -83,8 +83,7 @@ impl Envelope {
     ///
     /// # Errors
     ///
-    /// [`EnvelopeError`] if `frame` is not an object, cannot be serialized, nests too deeply or holds an integer with
-    /// too many digits.
+    /// [`EnvelopeError`] if `frame` is not an object or cannot be serialized.
     pub fn from_frame<T: Serialize + ?Sized>(frame: &T) -> Result<Self, EnvelopeError> {
         Ok(Self {
             frame: Value::object_of(
@@ -124,7 +123,7 @@ impl Envelope {
     ///
     /// # Errors
     ///
-    /// [`EnvelopeError::Key`] if the format reserves or forbids the name, and what can be wrong with `value`.
+    /// [`EnvelopeError::Key`] if the format reserves or forbids the name, or if `value` cannot be serialized.
     pub fn meta<T: Serialize + ?Sized>(self, name: &str, value: &T) -> Result<Self, EnvelopeError> {
         if CORE_OF_META.contains(&name)
             || FORBIDDEN_IN_META

@@ -44,7 +44,7 @@ impl Number {
     pub(crate) fn is_one(&self) -> bool {
         match self {
             Self::Integer(integer) => *integer == 1,
-            Self::Double(double) => (double - 1.0).abs() == 0.0,
+            Self::Double(double) => double.to_bits() == 1.0_f64.to_bits(),
             Self::BigInteger(_) | Self::BeyondDouble(_) => false,
         }
     }
@@ -60,26 +60,44 @@ impl fmt::Display for Number {
     }
 }
 
-/// Writes the shortest digits that read back as `double`, in Python's form: fixed, with at least one digit after the
-/// point, while the decimal exponent is in -4..16; else with an exponent that has a sign and at least two digits.
+/// Writes `double` in Python's form: fixed, with at least one digit after the point, while the decimal exponent is in
+/// -4..16; else with an exponent that has a sign and at least two digits.
 fn write_double(double: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let scientific = format!("{double:e}");
-    let (digits, exponent) = scientific
+    let scientific = shortest(double);
+    let (mantissa, exponent) = scientific
         .split_once('e')
-        .expect("a finite double is written with an exponent");
+        .expect("a double is written with an exponent");
     let exponent: i32 = exponent
         .parse()
         .expect("the exponent of a double is a small integer");
     if !(-4..16).contains(&exponent) {
-        return write!(f, "{digits}e{exponent:+03}");
+        return write!(f, "{mantissa}e{exponent:+03}");
     }
-    let fixed = double.to_string();
-    f.write_str(&fixed)?;
-    if fixed.contains('.') {
-        Ok(())
-    } else {
-        f.write_str(".0")
-    }
+    let digits = mantissa.replace(['-', '.'], "");
+    let sign = if double.is_sign_negative() { "-" } else { "" };
+    // Zeros in front and behind, as many as it takes for the point to stand between digits.
+    let whole = usize::try_from(exponent).unwrap_or_default() + 1;
+    let digits = "0".repeat(usize::try_from(-exponent).unwrap_or_default()) + &digits;
+    let digits = format!("{digits:0<width$}", width = whole + 1);
+    let (whole, fraction) = digits.split_at(whole);
+    write!(f, "{sign}{whole}.{fraction}")
+}
+
+/// The fewest digits that read back as `double`; of several such numbers the nearest, of two equally near the even one.
+fn shortest(double: f64) -> String {
+    let shortest = format!("{double:e}");
+    let decimals = shortest
+        .bytes()
+        .take_while(|byte| *byte != b'e')
+        .skip_while(|byte| *byte != b'.')
+        .skip(1)
+        .count();
+    // The standard library breaks that tie upwards when it looks for the fewest digits, and to even when it is told how many.
+    let nearest = format!("{double:.decimals$e}");
+    let reads_back = nearest
+        .parse::<f64>()
+        .is_ok_and(|read| read.to_bits() == double.to_bits());
+    if reads_back { nearest } else { shortest }
 }
 
 #[cfg(test)]
@@ -110,6 +128,10 @@ mod tests {
             ("18446744073709551616", "18446744073709551616"),
             ("-9223372036854775809", "-9223372036854775809"),
             ("1e400", "1e400"),
+            ("1229988516644521.25", "1229988516644521.2"),
+            ("-1450060769533935.25", "-1450060769533935.2"),
+            ("-0.0001", "-0.0001"),
+            ("0.5", "0.5"),
         ] {
             assert_eq!(rewritten(literal), expected, "{literal}");
         }

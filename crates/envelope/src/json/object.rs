@@ -2,31 +2,43 @@
 
 use std::collections::BTreeMap;
 
-use super::Value;
+use super::{Value, reader::Reader, string};
+use crate::Malformed;
 
-/// The members of an object in order. Names are distinct; looking one up is linear, which suits the few members of a frame.
+/// The members of an object in order. Names are distinct. Looking one up is linear, which suits the few members of a frame.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Object {
     members: Vec<(String, Value)>,
 }
 
 impl Object {
-    /// Takes `members`; of a repeated name the last value stays, in the place of the first.
-    pub(crate) fn last_wins(members: Vec<(String, Value)>) -> Self {
-        let mut places = BTreeMap::new();
-        if members
-            .iter()
-            .enumerate()
-            .all(|(place, (name, _))| places.insert(name.as_str(), place).is_none())
-        {
-            return Self { members };
+    /// Reads the object that comes next, which stands inside `outer` containers.
+    pub(super) fn read(reader: &mut Reader<'_>, outer: usize) -> Result<Self, Malformed> {
+        let mut members = Vec::new();
+        reader.expect(b'{', "expected an object")?;
+        reader.skip_space();
+        if reader.eat(b'}') {
+            return Ok(Self::default());
         }
+        loop {
+            let name = reader.name()?;
+            members.push((name, Value::read(reader, outer + 1)?));
+            reader.skip_space();
+            if !reader.eat(b',') {
+                reader.expect(b'}', "expected a comma or the end of the object")?;
+                return Ok(Self::last_wins(members));
+            }
+            reader.skip_space();
+        }
+    }
+
+    /// Takes `members`; of repeated names the last value stays, in the place of the first.
+    fn last_wins(members: Vec<(String, Value)>) -> Self {
         let mut places = BTreeMap::new();
         let mut kept: Vec<(String, Value)> = Vec::with_capacity(members.len());
         for (name, value) in members {
             if let Some(&place) = places.get(&name) {
-                let (_, earlier): &mut (String, Value) = &mut kept[place];
-                *earlier = value;
+                kept[place] = (name, value);
             } else {
                 places.insert(name.clone(), kept.len());
                 kept.push((name, value));
@@ -35,8 +47,17 @@ impl Object {
         Self { members: kept }
     }
 
-    pub(crate) fn members(&self) -> &[(String, Value)] {
-        &self.members
+    pub(crate) fn write(&self, out: &mut String) {
+        out.push('{');
+        for (place, (name, value)) in self.members.iter().enumerate() {
+            if place > 0 {
+                out.push(',');
+            }
+            string::write(name, out);
+            out.push(':');
+            value.write(out);
+        }
+        out.push('}');
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
@@ -64,36 +85,5 @@ impl Object {
     pub(crate) fn remove(&mut self, name: &str) -> Option<Value> {
         let place = self.members.iter().position(|(known, _)| known == name)?;
         Some(self.members.remove(place).1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(members: &[(&str, i64)]) -> Object {
-        Object::last_wins(
-            members
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), Value::from(*value)))
-                .collect(),
-        )
-    }
-
-    #[test]
-    fn of_a_repeated_name_the_last_value_stays_in_the_first_place() {
-        assert_eq!(
-            object(&[("b", 1), ("a", 2), ("b", 3), ("c", 4), ("b", 5)]),
-            object(&[("b", 5), ("a", 2), ("c", 4)])
-        );
-    }
-
-    #[test]
-    fn setting_a_member_keeps_its_place_and_removing_one_keeps_the_order() {
-        let mut some = object(&[("a", 1), ("b", 2), ("c", 3)]);
-        some.set("a", 9);
-        some.set("d", 4);
-        assert_eq!(some.remove("b"), Some(Value::from(2)));
-        assert_eq!(some, object(&[("a", 9), ("c", 3), ("d", 4)]));
     }
 }

@@ -1,0 +1,202 @@
+//! The tokens of JSON text, strictly: white space, strings, numbers and the three words. What they make up is read elsewhere.
+
+use super::{Number, Value};
+use crate::Malformed;
+
+/// A place in JSON text.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    /// Always on a character boundary.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Skips `byte`, which is ASCII, if it comes next.
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
+        let next = self.peek() == Some(byte);
+        self.at += usize::from(next);
+        next
+    }
+
+    pub(super) fn expect(&mut self, byte: u8, reason: &'static str) -> Result<(), Malformed> {
+        if self.eat(byte) {
+            Ok(())
+        } else {
+            Err(self.malformed(reason))
+        }
+    }
+
+    pub(super) fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn end(&self) -> Result<(), Malformed> {
+        if self.rest().is_empty() {
+            Ok(())
+        } else {
+            Err(self.malformed("expected nothing more"))
+        }
+    }
+
+    /// Reads a member's name, and the colon and the white space around it.
+    pub(super) fn name(&mut self) -> Result<String, Malformed> {
+        self.expect(b'"', "expected the name of a member")?;
+        let name = self.string()?;
+        self.skip_space();
+        self.expect(b':', "expected a colon")?;
+        self.skip_space();
+        Ok(name)
+    }
+
+    /// Reads a value that is neither an array nor an object.
+    pub(super) fn scalar(&mut self) -> Result<Value, Malformed> {
+        match self.peek() {
+            Some(b'"') => {
+                self.at += 1;
+                self.string().map(Value::String)
+            }
+            Some(b'-' | b'0'..=b'9') => self.number().map(Value::Number),
+            _ => {
+                for (word, value) in [
+                    ("null", Value::Null),
+                    ("true", Value::Bool(true)),
+                    ("false", Value::Bool(false)),
+                ] {
+                    if self.rest().starts_with(word) {
+                        self.at += word.len();
+                        return Ok(value);
+                    }
+                }
+                Err(self.malformed("expected a value"))
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<Number, Malformed> {
+        let start = self.at;
+        self.eat(b'-');
+        if !self.eat(b'0') {
+            self.digits()?;
+        }
+        if self.eat(b'.') {
+            self.digits()?;
+        }
+        if self.eat(b'e') || self.eat(b'E') {
+            let _sign = self.eat(b'+') || self.eat(b'-');
+            self.digits()?;
+        }
+        let too_long = Malformed {
+            offset: start,
+            reason: "an integer has too many digits",
+        };
+        Number::read(&self.text[start..self.at]).ok_or(too_long)
+    }
+
+    /// Skips digits, at least one.
+    fn digits(&mut self) -> Result<(), Malformed> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == start {
+            Err(self.malformed("expected a digit"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads a string whose opening quote has been eaten.
+    fn string(&mut self) -> Result<String, Malformed> {
+        let mut string = String::new();
+        loop {
+            let start = self.at;
+            while self
+                .peek()
+                .is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+            {
+                self.at += 1;
+            }
+            string.push_str(&self.text[start..self.at]);
+            if self.eat(b'"') {
+                return Ok(string);
+            }
+            self.expect(b'\\', "expected the end of a string")?;
+            string.push(self.escape()?);
+        }
+    }
+
+    /// Reads what follows a backslash.
+    fn escape(&mut self) -> Result<char, Malformed> {
+        let c = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                return self.unicode();
+            }
+            _ => return Err(self.malformed("unknown escape")),
+        };
+        self.at += 1;
+        Ok(c)
+    }
+
+    /// Reads what follows `\u`: four hex digits, or a surrogate pair of two such escapes.
+    fn unicode(&mut self) -> Result<char, Malformed> {
+        let unpaired = Malformed {
+            offset: self.at - 2,
+            reason: "a surrogate escape is not paired",
+        };
+        let first = self.hex()?;
+        let mut second = None;
+        if (0xD800..0xDC00).contains(&first) && self.rest().starts_with("\\u") {
+            self.at += 2;
+            second = Some(self.hex()?);
+        }
+        let mut decoded = char::decode_utf16([first].into_iter().chain(second));
+        match (decoded.next(), decoded.next()) {
+            (Some(Ok(c)), None) => Ok(c),
+            _ => Err(unpaired),
+        }
+    }
+
+    fn hex(&mut self) -> Result<u16, Malformed> {
+        let four = self.text.get(self.at..self.at + 4).unwrap_or_default();
+        // The check comes first because `from_str_radix` takes a sign.
+        let unit = four
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit())
+            .then(|| u16::from_str_radix(four, 16));
+        let Some(Ok(unit)) = unit else {
+            return Err(self.malformed("expected four hex digits"));
+        };
+        self.at += 4;
+        Ok(unit)
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    pub(super) fn malformed(&self, reason: &'static str) -> Malformed {
+        Malformed {
+            offset: self.at,
+            reason,
+        }
+    }
+}
