@@ -1,0 +1,237 @@
+//! What one leased lane gives, steps 2 to 6 of the design's flow. The line is read first; what is due of keys that waited is
+//! read from `waiting` afterwards, and only up to the frontier of the first read, so that no retry overtakes an earlier message
+//! of its key that the limits hid.
+
+use outbox_message::{Lane, OrderingKey, Position};
+use outbox_store::{Entry, LaneLease};
+
+use super::{Claiming, MOST_ROWS_MOVED, Room};
+use crate::{
+    blocks::{Block, Reason},
+    state::{Row, State},
+};
+
+/// What was read of a lane's line.
+#[derive(Default)]
+struct Window {
+    /// What can be handed out.
+    runnable: Vec<Position>,
+    /// What is to be set aside, because its key is blocked.
+    blocked: Vec<Position>,
+    /// Why the line was not read to its end.
+    cut: Option<Cut>,
+    /// The last row looked at, if any.
+    last: Option<Position>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Messages,
+    Bytes,
+    Looks,
+}
+
+impl Claiming<'_> {
+    /// Leases a lane and hands out what it has room for; a lane that gives nothing is released at once.
+    pub(super) fn lane(&mut self, lane: Lane) {
+        let token = self.state.lease(lane, self.now, self.request, self.drawn);
+        let careful = self.state.lane(lane).careful > 0;
+        let room = Room {
+            messages: if careful {
+                1
+            } else {
+                self.share.messages.min(self.left.messages)
+            },
+            bytes: self.share.bytes.min(self.left.bytes),
+        };
+
+        let mut moved = self.promote(lane);
+        let mut window = self.read_line(lane, room);
+        moved += self.set_aside(lane, &window.blocked);
+        if !careful && let Some(key) = self.busy_key(lane, room, &window) {
+            moved += self.set_busy_aside(lane, &key, &window.runnable);
+            window.runnable.clear();
+        }
+        let waiting = self.read_waiting(lane, room, &window);
+        let (entries, no_room) = self.hand_out(lane, room, &window.runnable, &waiting);
+
+        // A lane whose head only found no room keeps its turn: it comes first next time, and then its head is taken.
+        let no_room = entries.is_empty() && (no_room || window.cut == Some(Cut::Bytes));
+        if !no_room && (moved > 0 || !entries.is_empty()) {
+            self.state.lane_mut(lane).turn = self.state.draw_turn();
+        }
+        if entries.is_empty() {
+            self.state.lane_mut(lane).release();
+        } else {
+            self.claim.lanes.push(LaneLease { token, careful });
+        }
+        self.claim.moved += moved;
+        self.claim.entries.extend(entries);
+    }
+
+    /// Step 2: what fell due joins the line, at its place by position.
+    fn promote(&mut self, lane: Lane) -> usize {
+        let first = (lane, i64::MIN, Position(i64::MIN));
+        let last = (lane, self.now, Position(i64::MAX));
+        let due = self.state.scheduled.range(first..=last);
+        let due: Vec<_> = due.map(|(at, _)| *at).take(self.promotions_left).collect();
+        self.promotions_left -= due.len();
+        for at in &due {
+            if let Some(row) = self.state.scheduled.remove(at) {
+                self.state.line.insert((lane, at.2), row);
+            }
+        }
+        due.len()
+    }
+
+    /// Step 3: reads the line by position. Rows of blocked keys take no room, so that a long run of them is passed in few claims.
+    fn read_line(&mut self, lane: Lane, room: Room) -> Window {
+        let mut window = Window::default();
+        let mut bytes = 0;
+        for (position, row) in self.state.line_of(lane) {
+            if self.state.is_blocked(row) {
+                if self.looks_left == 0 {
+                    window.cut = Some(Cut::Looks);
+                    break;
+                }
+                self.looks_left -= 1;
+                window.blocked.push(position);
+            } else {
+                let first = self.claim.entries.is_empty() && window.runnable.is_empty();
+                bytes += row.message.weight();
+                if window.runnable.len() == room.messages {
+                    window.cut = Some(Cut::Messages);
+                    break;
+                }
+                if bytes > room.bytes && !first {
+                    window.cut = Some(Cut::Bytes);
+                    break;
+                }
+                window.runnable.push(position);
+            }
+            window.last = Some(position);
+        }
+        window
+    }
+
+    /// Step 4: sets aside what cannot run, once each (P3).
+    fn set_aside(&mut self, lane: Lane, positions: &[Position]) -> usize {
+        for position in positions {
+            if let Some(row) = self.state.line.remove(&(lane, *position)) {
+                self.state.set_aside(lane, *position, row);
+            }
+        }
+        positions.len()
+    }
+
+    /// The one key that fills all of the room while others stand behind it. With room for one message there is no run to bound.
+    fn busy_key(&self, lane: Lane, room: Room, window: &Window) -> Option<OrderingKey> {
+        if window.cut != Some(Cut::Messages) || room.messages < 2 {
+            return None;
+        }
+        let rows = || self.state.line_of(lane);
+        let (_, head) = rows().next()?;
+        let key = head.key.as_ref()?;
+        let same = |row: &Row| row.key.as_ref() == Some(key) && !row.damaged;
+        let behind = self.state.line_after(lane, window.last?);
+        let busy = rows().take(room.messages).all(|(_, row)| same(row))
+            && behind.take(MOST_ROWS_MOVED).any(|(_, row)| !same(row));
+        busy.then(|| key.clone())
+    }
+
+    /// Sets aside a busy key, due at once: the line flows on, and the key is served a bounded run each claim (O7).
+    fn set_busy_aside(&mut self, lane: Lane, key: &OrderingKey, positions: &[Position]) -> usize {
+        if let Some(head) = positions.first() {
+            let block = Block {
+                lane,
+                reason: Reason::Busy,
+                until: self.now,
+                position: *head,
+            };
+            self.state.block(key, block);
+        }
+        self.set_aside(lane, positions)
+    }
+
+    /// Steps 5 and 6: reads what is due of keys that waited, longest due first, a bounded run of each unless nothing else can
+    /// run; removes due blocks behind which nothing waits any more.
+    fn read_waiting(
+        &mut self,
+        lane: Lane,
+        room: Room,
+        window: &Window,
+    ) -> Vec<(Position, OrderingKey)> {
+        let frontier = match window.cut {
+            None => Position(i64::MAX),
+            Some(_) => window.last.unwrap_or(Position(i64::MIN)),
+        };
+        let due = || self.state.blocks.due(lane, self.now);
+        let alone = window.runnable.is_empty() && window.cut.is_none() && due().nth(1).is_none();
+        let run = if alone {
+            room.messages
+        } else {
+            (room.messages / 4).max(1)
+        };
+        let (mut found, mut empty) = (Vec::new(), Vec::new());
+        for key in due() {
+            let Some(rows) = self.state.waiting.get(key) else {
+                empty.push(key.clone());
+                continue;
+            };
+            let run = run.min(room.messages - found.len());
+            let rows = rows.range(..=frontier).take(run);
+            found.extend(rows.map(|(position, _)| (*position, key.clone())));
+            if found.len() == room.messages {
+                break;
+            }
+        }
+        for key in &empty {
+            self.state.blocks.remove(key);
+        }
+        found
+    }
+
+    /// Merges both reads by position and cuts them to the room there is. Also says whether something was left out.
+    fn hand_out(
+        &mut self,
+        lane: Lane,
+        room: Room,
+        runnable: &[Position],
+        waiting: &[(Position, OrderingKey)],
+    ) -> (Vec<Entry>, bool) {
+        let in_line = runnable.iter().filter_map(|position| {
+            let row = self.state.line.get(&(lane, *position))?;
+            Some((*position, row))
+        });
+        let waiting = waiting.iter().filter_map(|(position, key)| {
+            let row = self.state.waiting.get(key)?.get(position)?;
+            Some((*position, row))
+        });
+        let mut found: Vec<(Position, &Row)> = in_line.chain(waiting).collect();
+        found.sort_by_key(|(position, _)| *position);
+
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        for (position, row) in &found {
+            let first = self.claim.entries.is_empty() && entries.is_empty();
+            let weight = row.message.weight();
+            if entries.len() == room.messages || (bytes + weight > room.bytes && !first) {
+                break;
+            }
+            bytes += weight;
+            entries.push(self.state.entry(lane, *position, row));
+        }
+        let no_room = entries.len() < found.len();
+        self.left.messages -= entries.len();
+        self.left.bytes = self.left.bytes.saturating_sub(bytes);
+        (entries, no_room)
+    }
+}
+
+impl State {
+    /// Whether a row's key is blocked. A row that cannot be read is never set aside.
+    fn is_blocked(&self, row: &Row) -> bool {
+        let key = row.key.as_ref().filter(|_| !row.damaged);
+        key.is_some_and(|key| self.blocks.get(key).is_some())
+    }
+}

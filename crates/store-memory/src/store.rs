@@ -1,0 +1,215 @@
+//! The store itself: how it is made, how a test moves its clock, and the relay side, which hands over to the state.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use outbox_message::{LaneToken, Lanes, MessageId, Position};
+use outbox_store::{
+    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+};
+
+use crate::{
+    MemoryTx,
+    clock::{Clock, millis},
+    hints::WakeUp,
+    state::{OpenCircuit, State},
+};
+
+/// How many remembered ids one step of upkeep removes at most.
+const IDS_PER_STEP: usize = 1_000;
+
+/// A store in memory. Clones are handles of the same store; it ends with the last of them.
+#[derive(Clone)]
+pub struct MemoryStore {
+    pub(crate) shared: Arc<Mutex<State>>,
+    lanes: Lanes,
+}
+
+/// How a [`MemoryStore`] is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// How many lanes it has: 64, as on Postgres, unless said otherwise.
+    pub lanes: Lanes,
+    /// Which clock it goes by.
+    pub clock: MemoryClock,
+}
+
+/// The clock of a [`MemoryStore`]. [`MemoryStore::advance`] moves both.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MemoryClock {
+    /// The host's.
+    #[default]
+    System,
+    /// One that stands still until it is moved. It begins at a fixed time.
+    Manual,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            lanes: const { Lanes::new(64).expect("64 is not zero") },
+            clock: MemoryClock::default(),
+        }
+    }
+}
+
+impl MemoryStore {
+    /// Makes an empty store of 64 lanes that goes by the host's clock.
+    pub fn new() -> Self {
+        Self::with_config(&MemoryConfig::default())
+    }
+
+    /// Makes an empty store of 64 lanes whose clock stands still until [`advance`](Self::advance) moves it.
+    pub fn manual() -> Self {
+        Self::with_config(&MemoryConfig {
+            clock: MemoryClock::Manual,
+            ..MemoryConfig::default()
+        })
+    }
+
+    /// Makes an empty store.
+    pub fn with_config(config: &MemoryConfig) -> Self {
+        let clock = match config.clock {
+            MemoryClock::System => Clock::system(),
+            MemoryClock::Manual => Clock::manual(),
+        };
+        Self {
+            shared: Arc::new(Mutex::new(State::new(config.lanes, clock))),
+            lanes: config.lanes,
+        }
+    }
+
+    /// Begins a transaction. It never waits for another; only saves that take a lock do.
+    pub fn begin(&self) -> MemoryTx {
+        MemoryTx::new(self.clone())
+    }
+
+    /// Moves the store's clock forward: leases run out and messages fall due as if that time had passed.
+    pub fn advance(&self, by: Duration) {
+        self.with_hint(|state| state.clock.advance(by));
+    }
+
+    /// The store's time, in milliseconds since 1970-01-01 UTC.
+    pub fn now_unix_ms(&self) -> i64 {
+        self.with(|state| state.clock.now_ms())
+    }
+
+    /// Makes a pending message unreadable, as if its stored headers had been overwritten; topic and key still read (F7).
+    /// `false` if no message is pending at `position`.
+    pub fn corrupt(&self, position: Position) -> bool {
+        self.with(|state| state.damage(position))
+    }
+
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self
+            .shared
+            .lock()
+            .expect("no code panics while it holds the state");
+        work(&mut state)
+    }
+
+    /// Like [`with`](Self::with), for work after which there may be something to claim.
+    pub(crate) fn with_hint<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        let (done, waiters) = self.with(|state| (work(state), state.hints.give()));
+        waiters.into_iter().for_each(std::task::Waker::wake);
+        done
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore")
+            .field("lanes", &self.lanes)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl OutboxStore for MemoryStore {
+    fn lanes(&self) -> Lanes {
+        self.lanes
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
+        // A fresh UUID is as random as a token must be.
+        let drawn: Arc<str> = Arc::from(MessageId::generate().as_str());
+        Ok(self.with(|state| state.claim(state.clock.now_ms(), request, &drawn)))
+    }
+
+    async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        Ok(self.with(|state| {
+            let now = state.clock.now_ms();
+            lanes.iter().map(|lane| state.settle(now, lane)).collect()
+        }))
+    }
+
+    async fn extend(
+        &self,
+        tokens: &[LaneToken],
+        lease: Duration,
+    ) -> Result<Vec<LaneToken>, StoreError> {
+        Ok(self.with(|state| {
+            let lease_until = state.clock.now_ms().saturating_add(millis(lease));
+            let (held, lost): (Vec<_>, Vec<_>) =
+                tokens.iter().partition(|token| state.holds(token));
+            for token in held {
+                state.lane_mut(token.lane).lease_until = lease_until;
+            }
+            lost.into_iter().cloned().collect()
+        }))
+    }
+
+    async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError> {
+        Ok(self.with(|state| {
+            let held = state.holds(token);
+            if held {
+                let holders = state.starts.entry((token.lane, position)).or_default();
+                holders.insert(Arc::clone(&token.holder));
+            }
+            held
+        }))
+    }
+
+    async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
+        let at = (change.destination.clone(), Arc::clone(&change.relay));
+        self.with(|state| {
+            let now = state.clock.now_ms();
+            match &change.open {
+                None => {
+                    state.circuits.remove(&at);
+                }
+                Some((next_probe, error)) => {
+                    let circuit = state.circuits.entry(at).or_insert(OpenCircuit {
+                        since: now,
+                        next_probe: now,
+                        error: String::new(),
+                    });
+                    circuit.next_probe = now.saturating_add(millis(*next_probe));
+                    circuit.error.clone_from(error);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn maintain(&self) -> Result<usize, StoreError> {
+        Ok(self.with(|state| {
+            let now = state.clock.now_ms();
+            state.saved_ids.forget(now, IDS_PER_STEP)
+        }))
+    }
+
+    async fn wake_up(&self) {
+        WakeUp::new(self).await;
+    }
+}
