@@ -56,21 +56,19 @@ impl Envelope {
     /// Whether a strict consumer takes it: an identity, `meta.schema_version` equal to 1, an object as `data`, an
     /// integer as `attempts`, a trace id that is not blank. Many consumers never ask, and dispatch without.
     pub fn accepts(&self) -> bool {
-        let version_is_one =
-            self.meta_member("schema_version")
-                .is_some_and(|version| match version {
-                    Value::Number(number) => number.is_one(),
-                    // The reference compares loosely, and an envelope it accepts is accepted here.
-                    Value::Bool(yes) => *yes,
-                    _ => false,
-                });
-        let data_is_object = self.frame.get("data").and_then(Value::as_object).is_some();
-        let attempts_is_integer = matches!(self.frame.get("attempts"), Some(Value::Number(number)) if number.is_integer());
-        self.urn().is_some()
-            && version_is_one
-            && data_is_object
-            && attempts_is_integer
-            && self.trace().is_some()
+        let version_is_one = match self.meta_member("schema_version") {
+            Some(Value::Number(number)) => number.is_one(),
+            // The reference compares loosely, and an envelope it accepts is accepted here.
+            Some(Value::Bool(yes)) => *yes,
+            _ => false,
+        };
+        let attempts_is_integer = match self.frame.get("attempts") {
+            Some(Value::Number(number)) => number.is_integer(),
+            _ => false,
+        };
+        let data_is_object = matches!(self.frame.get("data"), Some(Value::Object(_)));
+        let (has_urn, has_trace) = (self.urn().is_some(), self.trace().is_some());
+        has_urn && version_is_one && data_is_object && attempts_is_integer && has_trace
     }
 
     /// A member of the frame that is a string and not blank.

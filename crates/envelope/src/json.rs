@@ -2,8 +2,8 @@
 //! everything about envelopes. Reading is not left to `serde_json`: without its optional features, which would unify
 //! into the user's program, it loses order, large integers and deep nesting.
 //!
-//! Nothing here recurses: what an envelope is asked for stands in its first two levels, and everything deeper is kept
-//! as text, already in its final form.
+//! What an envelope is asked for stands in its first two levels; everything deeper is kept as text, already in its
+//! final form. So nothing recurses into what may be deep, and no input can overflow a stack.
 
 mod finite;
 mod nested;

@@ -14,6 +14,19 @@ use crate::{
 /// The members of `meta` that every envelope has, in their order.
 const CORE_OF_META: [&str; 5] = ["id", "queue", "lang", "schema_version", "created_at"];
 
+const FRAME: Part = Part {
+    name: "envelope",
+    outer: 0,
+};
+const DATA: Part = Part {
+    name: "data",
+    outer: 1,
+};
+const IN_META: Part = Part {
+    name: "meta",
+    outer: 2,
+};
+
 impl Envelope {
     /// Makes an envelope of `data` with a fresh id and trace id, of the queue `default`, created now.
     ///
@@ -49,13 +62,7 @@ impl Envelope {
         if job.is_empty() {
             return Err(EnvelopeError::BlankJob);
         }
-        let data = Value::object_of(
-            Part {
-                name: "data",
-                outer: 1,
-            },
-            data,
-        )?;
+        let data = Value::object_of(DATA, data)?;
         let mut fresh = || ids().as_hyphenated().to_string();
         let trace_id = trace_id
             .filter(|given| !is_blank(given))
@@ -86,13 +93,7 @@ impl Envelope {
     /// [`EnvelopeError`] if `frame` is not an object or cannot be serialized.
     pub fn from_frame<T: Serialize + ?Sized>(frame: &T) -> Result<Self, EnvelopeError> {
         Ok(Self {
-            frame: Value::object_of(
-                Part {
-                    name: "envelope",
-                    outer: 0,
-                },
-                frame,
-            )?,
+            frame: Value::object_of(FRAME, frame)?,
         })
     }
 
@@ -125,22 +126,15 @@ impl Envelope {
     ///
     /// [`EnvelopeError::Key`] if the format reserves or forbids the name, or if `value` cannot be serialized.
     pub fn meta<T: Serialize + ?Sized>(self, name: &str, value: &T) -> Result<Self, EnvelopeError> {
-        if CORE_OF_META.contains(&name)
-            || FORBIDDEN_IN_META
-                .iter()
-                .any(|(forbidden, _)| *forbidden == name)
-        {
+        let forbidden = FORBIDDEN_IN_META
+            .iter()
+            .any(|(forbidden, _)| *forbidden == name);
+        if forbidden || CORE_OF_META.contains(&name) {
             return Err(EnvelopeError::Key {
                 pointer: format!("/meta/{name}"),
             });
         }
-        let value = Value::of(
-            Part {
-                name: "meta",
-                outer: 2,
-            },
-            value,
-        )?;
+        let value = Value::of(IN_META, value)?;
         Ok(self.with_meta(name, value))
     }
 

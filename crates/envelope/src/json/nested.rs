@@ -1,15 +1,15 @@
-//! Rewriting an array or an object as it is to be encoded, in one pass over its text and with a stack of its own, so
-//! that no input can overflow the thread's.
+//! Rewriting an array or an object as it is to be encoded, in one pass over its text and with a stack of its own.
+//! Leaves no tree behind.
 
 use std::collections::BTreeMap;
 
 use super::reader::Reader;
 use crate::{MAX_DEPTH, Malformed};
 
-/// An array or object whose end has not been met yet. The numbers are places in the output.
+/// An array or object whose end has not been met yet.
 enum Open {
     Array,
-    /// The names met so far, each with the place where its member begins, after the brace or comma.
+    /// The names met so far, each with the place in the output where its member begins, after the brace or comma.
     Object(Vec<(String, usize)>),
 }
 
