@@ -230,6 +230,31 @@ fn raw_bytes_that_accept_are_kept_byte_for_byte() {
 }
 
 #[test]
+fn an_escape_is_four_hex_digits_and_a_surrogate_one_is_paired() {
+    let decode = |text| Envelope::decode(format!("{{\"job\":\"urn:x\",\"data\":\"{text}\"}}"));
+    for refused in [
+        r"\u+041",
+        r"\u004",
+        r"\u004g",
+        r"\u00é",
+        r"\U0041",
+        r"\ud800\u0041",
+        r"\ud83d",
+        r"\ude00\ud83d",
+        r"\ud83dA",
+    ] {
+        assert!(
+            matches!(decode(refused), Err(DecodeError::Malformed(_))),
+            "{refused}"
+        );
+    }
+    assert_eq!(
+        decode(r"\u0041\uD83D\ude00\u00E9").unwrap().data(),
+        "\"A😀é\""
+    );
+}
+
+#[test]
 fn decoding_says_where_it_stopped_and_what_it_dropped() {
     let error = Envelope::decode(r#"{"job":"urn:x","data":{"secret":01}}"#).unwrap_err();
     assert!(matches!(error, DecodeError::Malformed(_)));

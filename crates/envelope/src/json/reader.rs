@@ -169,10 +169,7 @@ impl<'a> Reader<'a> {
             second = Some(self.hex()?);
         }
         let mut decoded = char::decode_utf16([first].into_iter().chain(second));
-        match (decoded.next(), decoded.next()) {
-            (Some(Ok(c)), None) => Ok(c),
-            _ => Err(unpaired),
-        }
+        decoded.next().and_then(Result::ok).ok_or(unpaired)
     }
 
     fn hex(&mut self) -> Result<u16, Malformed> {
