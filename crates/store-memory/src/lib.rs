@@ -5,6 +5,7 @@
 //!
 //! * to make one and move its clock: [`MemoryStore`], [`MemoryConfig`]
 //! * to save: [`MemoryStore::begin`] gives a [`MemoryTx`], which [`MemoryStore::save`] writes into
+//! * to test what becomes of rows that other programs spoiled: [`MemoryStore::corrupt`], [`Damage`]
 //! * to relay and operate: the traits of `outbox-store`, which [`MemoryStore`] implements
 //!
 //! To understand a store, read `state.rs` (the tables), then `claim/lane.rs` (what is handed out, and why in that order), then
@@ -43,6 +44,7 @@
 mod blocks;
 mod claim;
 mod clock;
+mod damage;
 mod hints;
 mod locks;
 mod operator;
@@ -54,5 +56,6 @@ mod store;
 mod tx;
 mod writer;
 
+pub use damage::Damage;
 pub use store::{MemoryClock, MemoryConfig, MemoryStore};
 pub use tx::MemoryTx;

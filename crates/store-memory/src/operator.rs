@@ -92,12 +92,13 @@ impl State {
 
     /// A dead letter that holds its key keeps its position and goes first; every other joins the line at its tail (O9).
     fn redrive(&mut self, position: Position, dead: DeadRow) -> Order {
-        let row = Row {
+        let mut row = Row {
             attempts: 0,
             tries: 0,
             last_error: None,
             ..dead.row
         };
+        row.heal_lane();
         if let Some((key, block)) = self.held_by(position, &row) {
             let block = Block {
                 reason: Reason::Retry,
@@ -108,7 +109,7 @@ impl State {
             self.blocks.set(key, block);
             return Order::Kept;
         }
-        let order = if row.key.is_some() {
+        let order = if row.message.key.is_some() {
             Order::Lost
         } else {
             Order::Kept

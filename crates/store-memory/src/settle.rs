@@ -246,7 +246,7 @@ impl Settling<'_> {
                     until: NEVER,
                     position,
                 };
-                self.state.block(&key.clone(), block);
+                self.state.block(key, block);
             }
             _ => self.freed.extend(place.key().cloned()),
         }

@@ -12,6 +12,7 @@ use outbox_store::{AfterDeath, Entry, Unreadable};
 use crate::{
     blocks::{Block, Blocks, Reason},
     clock::Clock,
+    damage::Damage,
     hints::Hints,
     locks::{Locks, TxId},
     saved_ids::SavedIds,
@@ -21,14 +22,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) message: Message,
-    /// Its ordering key, made once.
+    /// Its ordering key, made once. `None` also if it cannot be read, or belongs to another lane.
     pub(crate) key: Option<OrderingKey>,
     pub(crate) attempts: u32,
     pub(crate) tries: u32,
     pub(crate) last_error: Option<String>,
     pub(crate) saved_at: i64,
-    /// Stands for a row whose bytes no longer read as a message; topic and key still do.
-    pub(crate) damaged: bool,
+    /// What keeps it from being read as a message (F7).
+    pub(crate) damage: Option<Damage>,
 }
 
 /// A message that was given up on.
@@ -260,13 +261,13 @@ impl State {
 
     /// What a relay is handed for a row.
     pub(crate) fn entry(&self, lane: Lane, position: Position, row: &Row) -> Entry {
-        if row.damaged {
+        if let Some(damage) = row.damage {
             return Entry::Unreadable(Unreadable {
                 lane,
                 position,
                 tries: row.tries,
                 key: row.key.clone(),
-                error: "the headers are not a list of names and values".to_owned(),
+                error: damage.as_error().to_owned(),
             });
         }
         let starts = self.starts.get(&(lane, position)).map_or(0, BTreeSet::len);
@@ -292,20 +293,6 @@ impl State {
         line.chain(scheduled)
             .chain(waiting.map(|(position, row)| (*position, row)))
     }
-
-    /// Makes a pending message unreadable. `false` if there is none at `position`.
-    pub(crate) fn damage(&mut self, position: Position) -> bool {
-        let line = self.line.iter_mut();
-        let line = line.map(|((_, position), row)| (*position, row));
-        let scheduled = self.scheduled.iter_mut();
-        let scheduled = scheduled.map(|((_, _, position), row)| (*position, row));
-        let waiting = self.waiting.values_mut().flatten();
-        let found = line
-            .chain(scheduled)
-            .chain(waiting.map(|(position, row)| (*position, row)))
-            .find(|(at, _)| *at == position);
-        found.map(|(_, row)| row.damaged = true).is_some()
-    }
 }
 
 impl Row {
@@ -317,7 +304,7 @@ impl Row {
             tries: 0,
             last_error: None,
             saved_at,
-            damaged: false,
+            damage: None,
         }
     }
 }

@@ -98,12 +98,6 @@ impl MemoryStore {
         self.with(|state| state.clock.now_ms())
     }
 
-    /// Makes a pending message unreadable, as if its stored headers had been overwritten; topic and key still read (F7).
-    /// `false` if no message is pending at `position`.
-    pub fn corrupt(&self, position: Position) -> bool {
-        self.with(|state| state.damage(position))
-    }
-
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self
             .shared

@@ -132,7 +132,7 @@ impl Claiming<'_> {
         let rows = || self.state.line_of(lane);
         let (_, head) = rows().next()?;
         let key = head.key.as_ref()?;
-        let same = |row: &Row| row.key.as_ref() == Some(key) && !row.damaged;
+        let same = |row: &Row| row.key.as_ref() == Some(key) && row.damage.is_none();
         let behind = self.state.line_after(lane, window.last?);
         let busy = rows().take(room.messages).all(|(_, row)| same(row))
             && behind.take(MOST_ROWS_MOVED).any(|(_, row)| !same(row));
@@ -231,7 +231,7 @@ impl Claiming<'_> {
 impl State {
     /// Whether a row's key is blocked. A row that cannot be read is never set aside.
     fn is_blocked(&self, row: &Row) -> bool {
-        let key = row.key.as_ref().filter(|_| !row.damaged);
+        let key = row.key.as_ref().filter(|_| row.damage.is_none());
         key.is_some_and(|key| self.blocks.get(key).is_some())
     }
 }
