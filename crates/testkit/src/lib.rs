@@ -1,16 +1,26 @@
 //! What tests of an outbox need, for this project, for adapters of third parties, and for users' own tests.
 //!
 //! * for users' own tests: [`saved`] lists the messages an open transaction has saved, [`Recorder`] is a publisher that keeps what it got
+//! * for tests of a store: [`Harness`] says how to make a fresh one, [`conformance!`] runs the whole suite on it
 //! * for tests of a relay: [`ScriptedPublisher`] confirms, refuses, hangs or panics as it is told; [`FaultyStore`] fails chosen calls of a real store
 //!
 //! Nothing here reads a clock or sleeps: time is moved by the test.
 
+#[doc(hidden)]
+pub mod cases;
+mod conformance;
 mod faulty;
+mod harness;
 mod recorder;
 mod saved;
+mod scene;
 mod scripted;
+mod taken;
 
+#[doc(hidden)]
+pub use conformance::run;
 pub use faulty::{Call, FaultyStore};
+pub use harness::{Capabilities, Corruption, Harness};
 pub use recorder::Recorder;
 pub use saved::saved;
 pub use scripted::{Handed, Reply, ScriptedPublisher};

@@ -1,0 +1,19 @@
+//! The cases of the conformance suite, one file for each noun. Each is named as a sentence that begins with the rule or the field case it tests.
+
+pub mod busy;
+pub mod careful;
+pub mod dead;
+pub mod late;
+pub mod leases;
+pub mod letters;
+pub mod limits;
+pub mod once;
+pub mod operators;
+pub mod order;
+pub mod poison;
+pub mod retry;
+pub mod scheduled;
+pub mod unreadable;
+pub mod verbatim;
+pub mod waiting;
+pub mod writing;
