@@ -1,0 +1,82 @@
+//! The reference store passes the conformance suite of all stores.
+
+use std::time::Duration;
+
+use outbox_message::Position;
+use outbox_store::{Save, SaveError, Saved};
+use outbox_store_memory::{Damage, MemoryStore, MemoryTx};
+use outbox_testkit::{Capabilities, Corruption, Harness};
+
+struct MemoryHarness {
+    store: MemoryStore,
+}
+
+impl Harness for MemoryHarness {
+    type Store = MemoryStore;
+    type Connection = MemoryTx;
+    type Transaction = MemoryTx;
+
+    const CAPABILITIES: Capabilities = Capabilities::SERIAL
+        .with_concurrent_writers()
+        .with_claims_beside_writers()
+        .with_commit_order_waits();
+
+    async fn start() -> Self {
+        Self {
+            store: MemoryStore::manual(),
+        }
+    }
+
+    fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    async fn begin(&self) -> MemoryTx {
+        self.store.begin()
+    }
+
+    fn connection(tx: &mut MemoryTx) -> &mut MemoryTx {
+        tx
+    }
+
+    async fn commit(&self, mut tx: MemoryTx) {
+        tx.commit();
+    }
+
+    async fn rollback(&self, mut tx: MemoryTx) {
+        tx.rollback();
+    }
+
+    async fn save_outside(&self, save: Save<'_>) -> Option<Result<Saved, SaveError>> {
+        let mut ended = self.store.begin();
+        ended.rollback();
+        Some(self.store.save(&mut ended, save).await)
+    }
+
+    async fn now_ms(&self) -> i64 {
+        self.store.now_unix_ms()
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.store.advance(by);
+    }
+
+    async fn corrupt(&self, position: Position, how: Corruption) {
+        let damage = match how {
+            Corruption::Id => Damage::Id,
+            Corruption::Topic => Damage::Topic,
+            Corruption::Headers => Damage::Headers,
+            Corruption::Lane => Damage::Lane,
+            other => panic!("the memory store cannot spoil a row by {other:?}"),
+        };
+        let found = self.store.corrupt(position, damage);
+        assert!(found, "position {position} is pending");
+    }
+
+    async fn set_counts(&self, position: Position, attempts: u32, tries: u32) {
+        let found = self.store.set_counts(position, attempts, tries);
+        assert!(found, "position {position} is pending");
+    }
+}
+
+outbox_testkit::conformance!(MemoryHarness);
