@@ -116,7 +116,7 @@ impl State {
         };
         let position = self.draw_position();
         let lane = self.lane_of(row.key.as_ref(), position);
-        self.line.insert((lane, position), row);
+        self.join(lane, position, row);
         order
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct LaneRow {
     pub(crate) turn: u64,
     /// How many messages must still complete before it is served as usual (F6).
     pub(crate) careful: u64,
+    /// All rows of the lane in line up to here are known to be of the key that heads it.
+    pub(crate) ahead: Option<Position>,
 }
 
 #[derive(Debug, Clone)]
@@ -185,6 +187,13 @@ impl State {
             let holder = lane.holder.as_ref();
             lane.epoch == token.epoch && holder.is_some_and(|holder| holder.drawn == token.holder)
         })
+    }
+
+    /// Puts a row into the line, at its place by position.
+    pub(crate) fn join(&mut self, lane: Lane, position: Position, row: Row) {
+        let known = &mut self.lane_mut(lane).ahead;
+        *known = known.filter(|ahead| *ahead < position);
+        self.line.insert((lane, position), row);
     }
 
     /// The rows of a lane in line.

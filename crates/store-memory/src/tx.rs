@@ -58,9 +58,11 @@ impl MemoryTx {
                 } in saves
                 {
                     match due {
-                        Some(due) => state.scheduled.insert((lane, due, position), row),
-                        None => state.line.insert((lane, position), row),
-                    };
+                        Some(due) => {
+                            state.scheduled.insert((lane, due, position), row);
+                        }
+                        None => state.join(lane, position, row),
+                    }
                 }
                 for (id, expires) in ids {
                     state.saved_ids.remember(id, expires);

@@ -78,7 +78,7 @@ impl Claiming<'_> {
         self.promotions_left -= due.len();
         for at in &due {
             if let Some(row) = self.state.scheduled.remove(at) {
-                self.state.line.insert((lane, at.2), row);
+                self.state.join(lane, at.2, row);
             }
         }
         due.len()
@@ -125,18 +125,28 @@ impl Claiming<'_> {
     }
 
     /// The one key that fills all of the room while others stand behind it. With room for one message there is no run to bound.
-    fn busy_key(&self, lane: Lane, room: Room, window: &Window) -> Option<OrderingKey> {
+    /// A long run is looked through once, a bounded part a claim; what is known of it stays with the lane.
+    fn busy_key(&mut self, lane: Lane, room: Room, window: &Window) -> Option<OrderingKey> {
         if window.cut != Some(Cut::Messages) || room.messages < 2 {
             return None;
         }
         let rows = || self.state.line_of(lane);
         let (_, head) = rows().next()?;
-        let key = head.key.as_ref()?;
-        let same = |row: &Row| row.key.as_ref() == Some(key) && row.damage.is_none();
-        let behind = self.state.line_after(lane, window.last?);
-        let busy = rows().take(room.messages).all(|(_, row)| same(row))
-            && behind.take(MOST_ROWS_MOVED).any(|(_, row)| !same(row));
-        busy.then(|| key.clone())
+        let key = head.key.clone()?;
+        let same = |row: &Row| row.key.as_ref() == Some(&key) && row.damage.is_none();
+        if !rows().take(room.messages).all(|(_, row)| same(row)) {
+            return None;
+        }
+        let mut ahead = window.last.max(self.state.lane(lane).ahead)?;
+        let behind = self.state.line_after(lane, ahead).take(MOST_ROWS_MOVED);
+        for (position, row) in behind {
+            if !same(row) {
+                return Some(key);
+            }
+            ahead = position;
+        }
+        self.state.lane_mut(lane).ahead = Some(ahead);
+        None
     }
 
     /// Sets aside a busy key, due at once: the line flows on, and the key is served a bounded run each claim (O7).
