@@ -182,7 +182,7 @@ macro_rules! conformance {
             busy:
                 case9_a_lone_long_key_stays_in_the_line,
                 case45_a_neighbor_of_a_hot_key_waits_for_a_few_runs,
-                case45_a_neighbor_is_served_by_claims_of_one,
+                case45_a_neighbor_is_served_by_claims_of_two,
                 o7_unkeyed_messages_pass_a_hot_key,
                 o7_a_busy_key_does_not_show_as_blocked,
                 o6_a_busy_key_whose_head_fails_waits,
