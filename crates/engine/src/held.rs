@@ -28,7 +28,8 @@ pub(crate) struct Held {
     undecided: HashMap<Position, Claimed>,
     decided: Vec<Settlement>,
     decided_since: Option<Instant>,
-    settling: bool,
+    /// How many outcomes are being recorded, while a settlement is under way.
+    settling: Option<usize>,
 }
 
 /// A message that has no outcome yet.
@@ -83,7 +84,7 @@ impl Held {
             undecided,
             decided: Vec::new(),
             decided_since: None,
-            settling: false,
+            settling: None,
         }
     }
 
@@ -102,7 +103,7 @@ impl Held {
 
     /// How many messages have no recorded outcome yet.
     pub(crate) fn unrecorded(&self) -> usize {
-        self.undecided.len() + self.decided.len()
+        self.undecided.len() + self.decided.len() + self.settling.unwrap_or(0)
     }
 
     /// What may start next, if anything.
@@ -188,21 +189,17 @@ impl Held {
 
     /// Whether every message has an outcome, so that the next settlement gives the lane back.
     pub(crate) fn is_decided(&self) -> bool {
-        self.undecided.is_empty() && !self.settling
+        self.undecided.is_empty() && self.settling.is_none()
     }
 
     /// Since when an outcome waits to be recorded.
     pub(crate) fn decided_since(&self) -> Option<Instant> {
-        if self.settling {
-            None
-        } else {
-            self.decided_since
-        }
+        self.decided_since.filter(|_| self.settling.is_none())
     }
 
     /// Whether an outcome should be recorded at once, because its key goes on only after it.
     pub(crate) fn is_urgent(&self) -> bool {
-        !self.settling
+        self.settling.is_none()
             && self
                 .decided
                 .iter()
@@ -212,7 +209,7 @@ impl Held {
     /// Takes out everything that is to be recorded.
     pub(crate) fn take(&mut self) -> LaneSettlement {
         let release = self.is_decided();
-        self.settling = true;
+        self.settling = Some(self.decided.len());
         self.decided_since = None;
         LaneSettlement {
             token: self.leased.token.clone(),
@@ -223,7 +220,7 @@ impl Held {
 
     /// Takes in what was recorded. Whether the relay is done with the lane.
     pub(crate) fn recorded(&mut self, recorded: Recorded) -> bool {
-        self.settling = false;
+        self.settling = None;
         for settlement in &recorded.taken {
             self.rules.settled(settlement.target.position);
         }

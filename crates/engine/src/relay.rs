@@ -130,3 +130,45 @@ impl Waker {
         self.0.notified().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+        time::{Duration, SystemTime},
+    };
+
+    use outbox_message::Message;
+    use outbox_store_memory::MemoryStore;
+    use outbox_testkit::ScriptedPublisher;
+
+    use super::*;
+
+    /// A machine that is suspended stops the monotonic clock, and the wall clock tells.
+    #[tokio::test(start_paused = true)]
+    async fn d2_a_lease_also_ends_by_the_wall_clock() {
+        let (store, broker) = (MemoryStore::manual(), ScriptedPublisher::new());
+        let mut tx = store.begin();
+        store
+            .save(&mut tx, &Message::new("orders", "").unwrap())
+            .await
+            .unwrap();
+        tx.commit();
+        broker.hold_all();
+        let (jumped, zero) = (Arc::new(AtomicU64::new(0)), SystemTime::now());
+        let wall = {
+            let jumped = Arc::clone(&jumped);
+            WallClock::new(move || zero + Duration::from_secs(jumped.load(Ordering::SeqCst)))
+        };
+        let relay = Relay::new(store, broker.clone()).with_wall_clock(wall);
+        let work = tokio::spawn(async move { relay.flush().await });
+        broker.begun(1).await;
+        jumped.store(40, Ordering::SeqCst);
+        let report = work.await.unwrap().unwrap();
+        assert!(broker.handed()[0].abandoned);
+        assert_eq!((report.published, report.lost), (0, 1));
+    }
+}

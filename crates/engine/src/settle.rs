@@ -37,8 +37,8 @@ pub(crate) struct Recorded {
     pub(crate) unrecorded: Vec<Settlement>,
     /// The store did not take all of it.
     pub(crate) failed: bool,
-    /// What the store said; once for a call that was to record several lanes.
-    pub(crate) error: Option<StoreError>,
+    /// What the store said at each failed call; once for a call that was to record several lanes.
+    pub(crate) errors: Vec<StoreError>,
 }
 
 /// Records `lanes`, and says for each what became of it.
@@ -79,7 +79,7 @@ async fn together(store: &dyn OutboxStore, lanes: Vec<LaneSettlement>) -> Vec<Re
                 released: lane.release,
                 unrecorded: Vec::new(),
                 failed: false,
-                error: None,
+                errors: Vec::new(),
             })
             .collect(),
         Err(error) => {
@@ -92,7 +92,7 @@ async fn together(store: &dyn OutboxStore, lanes: Vec<LaneSettlement>) -> Vec<Re
                 released: false,
                 unrecorded: lane.outcomes,
                 failed: true,
-                error: error.take(),
+                errors: error.take().into_iter().collect(),
             };
             lanes.into_iter().map(failed).collect()
         }
@@ -115,7 +115,7 @@ async fn row_by_row(store: &dyn OutboxStore, lane: LaneSettlement) -> Recorded {
         released: false,
         unrecorded: Vec::new(),
         failed: false,
-        error: None,
+        errors: Vec::new(),
     };
     let mut failures_in_a_row = 0;
     for outcome in outcomes {
@@ -135,7 +135,7 @@ async fn row_by_row(store: &dyn OutboxStore, lane: LaneSettlement) -> Recorded {
             all.missed.extend(row.missed);
             all.unrecorded.extend(row.unrecorded);
             all.lost |= row.lost;
-            all.error = row.error.or(all.error.take());
+            all.errors.extend(row.errors);
         }
     }
     if release && all.unrecorded.is_empty() {
@@ -148,7 +148,7 @@ async fn row_by_row(store: &dyn OutboxStore, lane: LaneSettlement) -> Recorded {
             all.released = rest.released;
             all.failed |= rest.failed;
             all.lost |= rest.lost;
-            all.error = rest.error.or(all.error.take());
+            all.errors.extend(rest.errors);
         }
     }
     all

@@ -7,7 +7,7 @@ use outbox_store::{Outcome, StoreError};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use super::{Driver, Event, claiming::LEFT_OUT};
+use super::{Driver, Event, Mode, claiming::LEFT_OUT};
 use crate::{
     RelayError,
     clock::Asked,
@@ -137,12 +137,12 @@ impl Driver {
         }
         for mut lane in recorded {
             self.count(&lane);
-            let error = lane.error.take();
-            self.lane_settled(lane, error);
+            let errors = std::mem::take(&mut lane.errors);
+            self.lane_settled(lane, errors);
         }
     }
 
-    fn lane_settled(&mut self, recorded: Recorded, error: Option<StoreError>) {
+    fn lane_settled(&mut self, recorded: Recorded, errors: Vec<StoreError>) {
         let (lane, failed) = (recorded.lane, recorded.failed);
         let Some(held) = self.held.get_mut(&lane) else {
             return;
@@ -163,14 +163,17 @@ impl Driver {
             self.report.left += u64::try_from(held.unrecorded()).unwrap_or(u64::MAX);
             warn!(relay = %self.config.name, %lane, "a lane is left to its lease: its settlement keeps failing");
         }
-        match error {
-            Some(source) if given_up && self.mode != super::Mode::Run => {
+        for error in errors {
+            if given_up && self.mode != Mode::Run {
                 self.report.store_errors += 1;
                 let report = self.report;
-                self.fail(RelayError::Unrecorded { report, source });
+                self.fail(RelayError::Unrecorded {
+                    report,
+                    source: error,
+                });
+            } else {
+                self.store_failed(error);
             }
-            Some(error) => self.store_failed(error),
-            None => {}
         }
     }
 

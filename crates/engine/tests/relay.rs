@@ -1,0 +1,16 @@
+//! The relay on the reference store with a scripted broker, on tokio's paused clock: no test waits for real time.
+
+#[path = "relay/circuits.rs"]
+mod circuits;
+#[path = "relay/crashes.rs"]
+mod crashes;
+#[path = "relay/failures.rs"]
+mod failures;
+#[path = "relay/order.rs"]
+mod order;
+#[path = "relay/stopping.rs"]
+mod stopping;
+#[path = "relay/store_errors.rs"]
+mod store_errors;
+#[path = "relay/world.rs"]
+mod world;

@@ -1,0 +1,132 @@
+//! Outages: F3, cases 18 and 24, and two destinations of which one is down.
+
+use outbox_publisher::PublishErrorKind::Unavailable;
+use outbox_testkit::{Call, ScriptedPublisher};
+
+use crate::world::{World, pass, secs};
+
+#[tokio::test(start_paused = true)]
+async fn f3_case_18_an_outage_of_half_an_hour_kills_nothing_and_is_probed_one_message_at_a_time() {
+    let mut world = World::new();
+    world.config.max_attempts = 5;
+    for index in 0..10_000 {
+        world
+            .save(&format!("m-{index}"), Some(&format!("k-{}", index % 100)))
+            .await;
+    }
+    world.broker.down("broker", Unavailable);
+    let relay = world.start();
+    pass(secs(5)).await;
+    let (settled, handed) = (world.store.calls(Call::Settle), world.broker.handed().len());
+    pass(secs(30 * 60)).await;
+    let probes = world.broker.handed().len() - handed;
+    assert!(
+        (1_700..=1_810).contains(&probes),
+        "{probes} probes in half an hour"
+    );
+    assert!(world.store.calls(Call::Settle) - settled <= probes + 1);
+    let status = world.status().await;
+    assert_eq!(
+        (status.dead, status.pending(), status.circuits.len()),
+        (0, 10_000, 1)
+    );
+    assert!(status.circuits[0].error.contains("scripted failure"));
+    world.broker.up("broker");
+    // Within one probe interval it is drained again.
+    pass(secs(2)).await;
+    assert!(world.broker.confirmed().len() > 100);
+    world.broker.confirmations(10_000).await;
+    let report = relay.stop().await;
+    assert_eq!((report.published, report.dead), (10_000, 0));
+    assert!(
+        world
+            .broker
+            .handed()
+            .iter()
+            .all(|handed| handed.attempts == 0)
+    );
+    assert_eq!(world.status().await.circuits, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_case_24_while_the_destination_is_down_nothing_but_probes_is_published_and_no_lease_is_left()
+ {
+    let world = World::new();
+    world.save_many("m", 200, None).await;
+    world.broker.down("broker", Unavailable);
+    let relay = world.start();
+    pass(secs(3)).await;
+    let before = world.broker.handed().len();
+    // Whatever arrives meanwhile wakes the relay, and changes nothing.
+    for index in 0..100 {
+        world.save(&format!("late-{index}"), None).await;
+        pass(std::time::Duration::from_millis(100)).await;
+    }
+    let probes = world.broker.handed().len() - before;
+    assert!((8..=11).contains(&probes), "{probes} probes in ten seconds");
+    assert_eq!(world.status().await.lanes, []);
+    let report = relay.stop().await;
+    assert_eq!((report.left, report.lost), (0, 0));
+    assert_eq!(world.status().await.lanes, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_probes_meet_different_lanes_in_turn() {
+    let world = World::new();
+    for index in 0..50 {
+        world
+            .save(&format!("m-{index}"), Some(&format!("k-{index}")))
+            .await;
+    }
+    world.broker.down("broker", Unavailable);
+    let relay = world.start();
+    pass(secs(3)).await;
+    let before = world.broker.handed().len();
+    pass(secs(20)).await;
+    let handed = world.broker.handed();
+    let probed: std::collections::HashSet<_> = handed[before..]
+        .iter()
+        .map(|handed| handed.id.clone())
+        .collect();
+    assert!(
+        probed.len() >= 15,
+        "only {} different messages in twenty probes",
+        probed.len()
+    );
+    relay.crash().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_one_destination_down_leaves_the_other_alone() {
+    let world = World::with_broker(ScriptedPublisher::new().route("mail", "mail server"));
+    for index in 0..50 {
+        world
+            .save_to(
+                "mail",
+                &format!("mail-{index}"),
+                Some(&format!("k-{index}")),
+            )
+            .await;
+    }
+    world.broker.down("mail server", Unavailable);
+    let relay = world.start();
+    pass(secs(5)).await;
+    for index in 0..100 {
+        world
+            .save(&format!("m-{index}"), Some(&format!("k-{}", index % 7)))
+            .await;
+    }
+    world.broker.confirmations(100).await;
+    pass(secs(600)).await;
+    world.broker.up("mail server");
+    world.broker.confirmations(150).await;
+    let report = relay.stop().await;
+    assert_eq!((report.published, report.dead), (150, 0));
+    assert!(
+        world
+            .broker
+            .handed()
+            .iter()
+            .all(|handed| handed.attempts == 0)
+    );
+}

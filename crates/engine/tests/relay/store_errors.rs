@@ -1,0 +1,135 @@
+//! A store that fails: F7, case 17, case 41 (a lane that fails), lost answers (case 35).
+
+use outbox_engine::RelayError;
+use outbox_store::OutboxStore;
+use outbox_testkit::{Call, Reply};
+
+use crate::{
+    order::lane_of,
+    world::{World, pass, secs},
+};
+
+#[tokio::test(start_paused = true)]
+async fn f7_case_17_a_failed_settlement_is_an_error_and_a_count_and_never_a_success() {
+    let world = World::new();
+    world.save_many("m", 3, Some("k")).await;
+    world.store.fail(Call::Settle, usize::MAX);
+    let ended = world.relay().flush().await;
+    let Err(RelayError::Unrecorded { report, .. }) = ended else {
+        panic!("the outcome of three messages was not recorded: {ended:?}");
+    };
+    assert_eq!((report.published, report.left), (0, 3));
+    assert!(
+        report.store_errors >= 3,
+        "{} store errors",
+        report.store_errors
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_a_settlement_that_fails_for_a_while_is_tried_again_and_publishes_nothing_twice() {
+    let world = World::new();
+    world.save_many("m", 50, Some("k")).await;
+    world.store.fail(Call::Settle, 4);
+    let report = world.drain().await;
+    assert!(report.store_errors >= 4);
+    let relay = world.start();
+    pass(secs(10)).await;
+    relay.stop().await;
+    assert_eq!(world.broker.handed().len(), 50);
+    assert_eq!(world.status().await.pending(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_a_row_that_cannot_be_settled_hinders_no_other_row_of_its_lane() {
+    let world = World::new();
+    let lanes = world.store.lanes();
+    let lane = lane_of("k", lanes);
+    let bad = world.save("bad", Some("k")).await;
+    let neighbors = (0..)
+        .map(|index| format!("n-{index}"))
+        .filter(|key| lane_of(key, lanes) == lane);
+    for key in neighbors.take(10) {
+        world.save(&key, Some(&key)).await;
+    }
+    world.store.fail_position(bad);
+    let ended = world.relay().flush().await;
+    let Err(RelayError::Unrecorded { report, .. }) = ended else {
+        panic!("the bad row cannot be recorded: {ended:?}");
+    };
+    assert_eq!((report.published, report.left), (10, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_case_41_a_lane_that_cannot_be_claimed_is_left_out_and_the_others_go_on() {
+    let world = World::new();
+    let lanes = world.store.lanes();
+    let mut in_lane = 0;
+    let bad = lane_of("k-0", lanes);
+    for index in 0..500 {
+        let key = format!("k-{index}");
+        in_lane += u64::from(lane_of(&key, lanes) == bad);
+        world.save(&key, Some(&key)).await;
+    }
+    world.store.fail_lane(Call::Claim, bad);
+    let relay = world.start();
+    world
+        .broker
+        .confirmations(500 - usize::try_from(in_lane).expect("small"))
+        .await;
+    pass(secs(1)).await;
+    assert_eq!(world.status().await.pending(), in_lane);
+    world.store.heal();
+    world.broker.confirmations(500).await;
+    let report = relay.stop().await;
+    assert_eq!(report.published, 500);
+    assert!(report.store_errors > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn d2_case_35_a_settlement_whose_answer_was_lost_counts_a_failure_once() {
+    let world = World::new();
+    world.save("a", None).await;
+    world.broker.on(
+        "a",
+        [Reply::Fail(outbox_publisher::PublishErrorKind::Rejected)],
+    );
+    world.store.lose_answer(Call::Settle, 1);
+    let report = world.flush().await;
+    assert_eq!(
+        (report.retried, report.lost, report.store_errors),
+        (0, 1, 1)
+    );
+    let relay = world.start();
+    world.broker.confirmations(1).await;
+    relay.stop().await;
+    assert_eq!(world.broker.handed()[1].attempts, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_database_that_is_away_is_asked_again_for_ever() {
+    let world = World::new();
+    world.save_many("m", 10, None).await;
+    world.store.fail(Call::Claim, usize::MAX);
+    let relay = world.start();
+    pass(secs(3_600)).await;
+    world.store.heal();
+    world.broker.confirmations(10).await;
+    let report = relay.stop().await;
+    assert_eq!(report.published, 10);
+    assert!(report.store_errors > 1_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_gives_up_when_the_store_keeps_failing() {
+    let world = World::new();
+    world.store.fail(Call::Claim, usize::MAX);
+    assert!(matches!(
+        world.relay().flush().await,
+        Err(RelayError::Store(_))
+    ));
+    assert!(matches!(
+        world.relay().drain().await,
+        Err(RelayError::Store(_))
+    ));
+}
