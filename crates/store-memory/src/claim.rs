@@ -144,7 +144,7 @@ impl State {
     fn has_due(&self, lane: Lane, now: i64) -> bool {
         let first = (lane, i64::MIN, Position(i64::MIN));
         let last = (lane, now, Position(i64::MAX));
-        self.line_of(lane).next().is_some()
+        self.line.of(lane).next().is_some()
             || self.scheduled.range(first..=last).next().is_some()
             || self.blocks.due(lane, now).next().is_some()
     }

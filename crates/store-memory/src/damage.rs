@@ -45,43 +45,46 @@ impl MemoryStore {
     /// Sets the counters of the pending message at `position`, for tests of their limits. `false` if there is none.
     pub fn set_counts(&self, position: Position, attempts: u32, tries: u32) -> bool {
         self.with(|state| {
-            let row = state.pending_mut().find(|(at, _)| *at == position);
-            row.map(|(_, row)| (row.attempts, row.tries) = (attempts, tries))
-                .is_some()
+            state.change(position, |row| {
+                row.attempts = attempts;
+                row.tries = tries;
+            })
         })
     }
 }
 
 impl State {
     fn corrupt(&mut self, position: Position, how: Damage) -> bool {
-        if matches!(how, Damage::Topic | Damage::Lane) {
-            let at = self.line.keys().find(|(_, at)| *at == position);
-            let Some((lane, _)) = at.copied() else {
-                return false;
-            };
-            let next = (lane.0 + 1) % u16::try_from(self.lanes.len()).unwrap_or(u16::MAX);
-            let to = if how == Damage::Lane {
-                Lane(next)
-            } else {
-                lane
-            };
-            if let Some(row) = self.line.remove(&(lane, position)) {
-                self.line.insert((to, position), row);
-            }
+        let in_line = self.line.lane_of(position);
+        if in_line.is_none() && matches!(how, Damage::Topic | Damage::Lane) {
+            return false;
         }
-        let row = self.pending_mut().find(|(at, _)| *at == position);
-        row.map(|(_, row)| row.corrupt(how)).is_some()
+        let found = self.change(position, |row| row.corrupt(how));
+        if how == Damage::Lane
+            && let Some(lane) = in_line
+            && let Some(row) = self.line.remove(lane, position)
+        {
+            let lanes = u16::try_from(self.lanes.len()).unwrap_or(u16::MAX);
+            self.line.insert(Lane((lane.0 + 1) % lanes), position, row);
+        }
+        found
     }
 
-    /// Every pending message, in no order.
-    fn pending_mut(&mut self) -> impl Iterator<Item = (Position, &mut Row)> {
-        let line = self.line.iter_mut();
-        let line = line.map(|((_, position), row)| (*position, row));
+    fn change(&mut self, position: Position, change: impl FnOnce(&mut Row)) -> bool {
+        if let Some(lane) = self.line.lane_of(position)
+            && let Some(mut row) = self.line.remove(lane, position)
+        {
+            change(&mut row);
+            self.line.insert(lane, position, row);
+            return true;
+        }
         let scheduled = self.scheduled.iter_mut();
-        let scheduled = scheduled.map(|((_, _, position), row)| (*position, row));
+        let scheduled = scheduled.map(|((_, _, at), row)| (*at, row));
         let waiting = self.waiting.values_mut().flatten();
-        line.chain(scheduled)
-            .chain(waiting.map(|(position, row)| (*position, row)))
+        let row = scheduled
+            .chain(waiting.map(|(at, row)| (*at, row)))
+            .find(|(at, _)| *at == position);
+        row.map(|(_, row)| change(row)).is_some()
     }
 }
 

@@ -46,6 +46,7 @@ mod claim;
 mod clock;
 mod damage;
 mod hints;
+mod line;
 mod locks;
 mod operator;
 mod saved_ids;

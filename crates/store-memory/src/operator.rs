@@ -116,7 +116,7 @@ impl State {
         };
         let position = self.draw_position();
         let lane = self.lane_of(row.key.as_ref(), position);
-        self.join(lane, position, row);
+        self.line.insert(lane, position, row);
         order
     }
 

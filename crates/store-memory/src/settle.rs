@@ -106,7 +106,7 @@ impl State {
     }
 
     fn find(&self, lane: Lane, target: &Target, matches: impl Fn(&Row) -> bool) -> Option<Place> {
-        if let Some(row) = self.line.get(&(lane, target.position)) {
+        if let Some(row) = self.line.get(lane, target.position) {
             return matches(row).then_some(Place::Line);
         }
         let key = target.key.as_ref()?;
@@ -116,7 +116,7 @@ impl State {
 
     fn take(&mut self, lane: Lane, position: Position, place: &Place) -> Option<Row> {
         match place {
-            Place::Line => self.line.remove(&(lane, position)),
+            Place::Line => self.line.remove(lane, position),
             Place::Waiting(key) => self.take_waiting(key, position),
         }
     }
@@ -202,7 +202,7 @@ impl Settling<'_> {
         let until = now.saturating_add(millis(after.min(MAX_DELAY)));
         match (row.key.clone(), place) {
             (_, Place::Line) if until == now => {
-                self.state.line.insert((lane, position), row);
+                self.state.line.insert(lane, position, row);
             }
             (None, _) => {
                 self.state.scheduled.insert((lane, until, position), row);

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ops::Bound,
     sync::Arc,
 };
 
@@ -14,6 +13,7 @@ use crate::{
     clock::Clock,
     damage::Damage,
     hints::Hints,
+    line::Line,
     locks::{Locks, TxId},
     saved_ids::SavedIds,
 };
@@ -53,8 +53,6 @@ pub(crate) struct LaneRow {
     pub(crate) turn: u64,
     /// How many messages must still complete before it is served as usual (F6).
     pub(crate) careful: u64,
-    /// All rows of the lane in line up to here are known to be of the key that heads it.
-    pub(crate) ahead: Option<Position>,
 }
 
 #[derive(Debug, Clone)]
@@ -103,7 +101,7 @@ pub(crate) struct State {
     pub(crate) locks: Locks,
     pub(crate) lanes: Vec<LaneRow>,
     /// The ready line: runnable messages.
-    pub(crate) line: BTreeMap<(Lane, Position), Row>,
+    pub(crate) line: Line,
     /// Scheduled and never tried messages, and retries of unkeyed ones, by due time: they block nobody.
     pub(crate) scheduled: BTreeMap<(Lane, i64, Position), Row>,
     /// Every message of a key whose head waits, as far as it was set aside. Each key here has its block.
@@ -127,7 +125,7 @@ impl State {
             hints: Hints::default(),
             locks: Locks::default(),
             lanes: (0..lanes.get()).map(|_| LaneRow::default()).collect(),
-            line: BTreeMap::new(),
+            line: Line::default(),
             scheduled: BTreeMap::new(),
             waiting: BTreeMap::new(),
             blocks: Blocks::default(),
@@ -189,35 +187,6 @@ impl State {
         })
     }
 
-    /// Puts a row into the line, at its place by position.
-    pub(crate) fn join(&mut self, lane: Lane, position: Position, row: Row) {
-        let known = &mut self.lane_mut(lane).ahead;
-        *known = known.filter(|ahead| *ahead < position);
-        self.line.insert((lane, position), row);
-    }
-
-    /// The rows of a lane in line.
-    pub(crate) fn line_of(&self, lane: Lane) -> impl Iterator<Item = (Position, &Row)> {
-        self.line
-            .range((lane, Position(i64::MIN))..=(lane, Position(i64::MAX)))
-            .map(|((_, position), row)| (*position, row))
-    }
-
-    /// The rows of a lane in line that stand behind `position`.
-    pub(crate) fn line_after(
-        &self,
-        lane: Lane,
-        position: Position,
-    ) -> impl Iterator<Item = (Position, &Row)> {
-        let after = (
-            Bound::Excluded((lane, position)),
-            Bound::Included((lane, Position(i64::MAX))),
-        );
-        self.line
-            .range(after)
-            .map(|((_, position), row)| (*position, row))
-    }
-
     /// Blocks a key, unless a dead letter holds it: only an operator ends that.
     pub(crate) fn block(&mut self, key: &OrderingKey, block: Block) {
         let old = self.blocks.get(key);
@@ -253,9 +222,7 @@ impl State {
             Some(key) => {
                 self.waiting.entry(key).or_default().insert(position, row);
             }
-            None => {
-                self.line.insert((lane, position), row);
-            }
+            None => self.line.insert(lane, position, row),
         }
     }
 
@@ -292,14 +259,12 @@ impl State {
 
     /// Every pending message, in no order.
     pub(crate) fn pending(&self) -> impl Iterator<Item = (Position, &Row)> {
-        let line = self
-            .line
-            .iter()
-            .map(|((_, position), row)| (*position, row));
         let scheduled = self.scheduled.iter();
         let scheduled = scheduled.map(|((_, _, position), row)| (*position, row));
         let waiting = self.waiting.values().flatten();
-        line.chain(scheduled)
+        self.line
+            .iter()
+            .chain(scheduled)
             .chain(waiting.map(|(position, row)| (*position, row)))
     }
 }

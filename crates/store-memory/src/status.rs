@@ -27,7 +27,7 @@ impl State {
             lanes: self.holders(now),
             ..Status::default()
         };
-        let oldest = self.line.values().map(|row| row.saved_at).min();
+        let oldest = self.line.iter().map(|(_, row)| row.saved_at).min();
         status.oldest_ready = oldest.map(|saved_at| until(now, saved_at));
         let blocked = self
             .blocks
@@ -47,11 +47,8 @@ impl State {
                 self.count_runnable(row, now, &mut status);
             }
         }
-        for row in self
-            .line
-            .values()
-            .chain(self.waiting.values().flat_map(BTreeMap::values))
-        {
+        let in_line = self.line.iter().map(|(_, row)| row);
+        for row in in_line.chain(self.waiting.values().flat_map(BTreeMap::values)) {
             self.count_runnable(row, now, &mut status);
         }
         status

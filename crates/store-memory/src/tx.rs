@@ -61,7 +61,7 @@ impl MemoryTx {
                         Some(due) => {
                             state.scheduled.insert((lane, due, position), row);
                         }
-                        None => state.join(lane, position, row),
+                        None => state.line.insert(lane, position, row),
                     }
                 }
                 for (id, expires) in ids {

@@ -2,14 +2,17 @@
 //! read from `waiting` afterwards, and only up to the frontier of the first read, so that no retry overtakes an earlier message
 //! of its key that the limits hid.
 
-use outbox_message::{Lane, OrderingKey, Position};
+use outbox_message::{Lane, LaneToken, OrderingKey, Position};
 use outbox_store::{Entry, LaneLease};
 
-use super::{Claiming, MOST_ROWS_MOVED, Room};
+use super::{Claiming, Room};
 use crate::{
     blocks::{Block, Reason},
     state::{Row, State},
 };
+
+/// How many runnable rows a claim looks at though it has room for fewer, so that a claim of one message can tell a busy key.
+const FEWEST_LOOKED_AT: usize = 4;
 
 /// What was read of a lane's line.
 #[derive(Default)]
@@ -48,12 +51,12 @@ impl Claiming<'_> {
         let mut moved = self.promote(lane);
         let mut window = self.read_line(lane, room);
         moved += self.set_aside(lane, &window.blocked);
-        if !careful && let Some(key) = self.busy_key(lane, room, &window) {
+        if !careful && let Some(key) = self.busy_key(lane, &window) {
             moved += self.set_busy_aside(lane, &key, &window.runnable);
             window.runnable.clear();
         }
         let waiting = self.read_waiting(lane, room, &window);
-        let (entries, no_room) = self.hand_out(lane, room, &window.runnable, &waiting);
+        let (entries, no_room) = self.hand_out(&token, room, &window.runnable, &waiting);
 
         // A lane whose head only found no room keeps its turn: it comes first next time, and then its head is taken.
         let no_room = entries.is_empty() && (no_room || window.cut == Some(Cut::Bytes));
@@ -78,7 +81,7 @@ impl Claiming<'_> {
         self.promotions_left -= due.len();
         for at in &due {
             if let Some(row) = self.state.scheduled.remove(at) {
-                self.state.join(lane, at.2, row);
+                self.state.line.insert(lane, at.2, row);
             }
         }
         due.len()
@@ -87,8 +90,9 @@ impl Claiming<'_> {
     /// Step 3: reads the line by position. Rows of blocked keys take no room, so that a long run of them is passed in few claims.
     fn read_line(&mut self, lane: Lane, room: Room) -> Window {
         let mut window = Window::default();
+        let most = room.messages.max(FEWEST_LOOKED_AT);
         let mut bytes = 0;
-        for (position, row) in self.state.line_of(lane) {
+        for (position, row) in self.state.line.of(lane) {
             if self.state.is_blocked(row) {
                 if self.looks_left == 0 {
                     window.cut = Some(Cut::Looks);
@@ -99,7 +103,7 @@ impl Claiming<'_> {
             } else {
                 let first = self.claim.entries.is_empty() && window.runnable.is_empty();
                 bytes += row.message.weight();
-                if window.runnable.len() == room.messages {
+                if window.runnable.len() == most {
                     window.cut = Some(Cut::Messages);
                     break;
                 }
@@ -117,36 +121,23 @@ impl Claiming<'_> {
     /// Step 4: sets aside what cannot run, once each (P3).
     fn set_aside(&mut self, lane: Lane, positions: &[Position]) -> usize {
         for position in positions {
-            if let Some(row) = self.state.line.remove(&(lane, *position)) {
+            if let Some(row) = self.state.line.remove(lane, *position) {
                 self.state.set_aside(lane, *position, row);
             }
         }
         positions.len()
     }
 
-    /// The one key that fills all of the room while others stand behind it. With room for one message there is no run to bound.
-    /// A long run is looked through once, a bounded part a claim; what is known of it stays with the lane.
-    fn busy_key(&mut self, lane: Lane, room: Room, window: &Window) -> Option<OrderingKey> {
-        if window.cut != Some(Cut::Messages) || room.messages < 2 {
-            return None;
-        }
-        let rows = || self.state.line_of(lane);
-        let (_, head) = rows().next()?;
-        let key = head.key.clone()?;
-        let same = |row: &Row| row.key.as_ref() == Some(&key) && row.damage.is_none();
-        if !rows().take(room.messages).all(|(_, row)| same(row)) {
-            return None;
-        }
-        let mut ahead = window.last.max(self.state.lane(lane).ahead)?;
-        let behind = self.state.line_after(lane, ahead).take(MOST_ROWS_MOVED);
-        for (position, row) in behind {
-            if !same(row) {
-                return Some(key);
-            }
-            ahead = position;
-        }
-        self.state.lane_mut(lane).ahead = Some(ahead);
-        None
+    /// The key that fills a lane's share though others stand in the lane, too.
+    fn busy_key(&self, lane: Lane, window: &Window) -> Option<OrderingKey> {
+        let full = matches!(window.cut, Some(Cut::Messages | Cut::Bytes));
+        let mut rows = window.runnable.iter().map(|position| {
+            let row = self.state.line.get(lane, *position)?;
+            row.key.as_ref().filter(|_| row.damage.is_none())
+        });
+        let key = rows.next().filter(|_| full)??;
+        let fills = rows.all(|other| other == Some(key));
+        (fills && self.state.line.has_beside(lane, key)).then(|| key.clone())
     }
 
     /// Sets aside a busy key, due at once: the line flows on, and the key is served a bounded run each claim (O7).
@@ -201,41 +192,66 @@ impl Claiming<'_> {
         found
     }
 
-    /// Merges both reads by position and cuts them to the room there is. Also says whether something was left out.
+    /// Takes from both reads in turn while there is room, so that neither starves the other, and puts what was taken in order.
+    /// Of each it takes a first part: a key stands in one of the two only, so its messages stay in order. Also says whether
+    /// something was left out.
     fn hand_out(
         &mut self,
-        lane: Lane,
+        token: &LaneToken,
         room: Room,
         runnable: &[Position],
         waiting: &[(Position, OrderingKey)],
     ) -> (Vec<Entry>, bool) {
+        let state = &*self.state;
         let in_line = runnable.iter().filter_map(|position| {
-            let row = self.state.line.get(&(lane, *position))?;
+            let row = state.line.get(token.lane, *position)?;
             Some((*position, row))
         });
         let waiting = waiting.iter().filter_map(|(position, key)| {
-            let row = self.state.waiting.get(key)?.get(position)?;
+            let row = state.waiting.get(key)?.get(position)?;
             Some((*position, row))
         });
-        let mut found: Vec<(Position, &Row)> = in_line.chain(waiting).collect();
-        found.sort_by_key(|(position, _)| *position);
-
-        let mut entries = Vec::new();
-        let mut bytes = 0;
-        for (position, row) in &found {
-            let first = self.claim.entries.is_empty() && entries.is_empty();
-            let weight = row.message.weight();
-            if entries.len() == room.messages || (bytes + weight > room.bytes && !first) {
-                break;
-            }
-            bytes += weight;
-            entries.push(self.state.entry(lane, *position, row));
-        }
-        let no_room = entries.len() < found.len();
-        self.left.messages -= entries.len();
+        let (in_line, waiting): (Vec<_>, Vec<_>) = (in_line.collect(), waiting.collect());
+        // The epoch grows by two from lease to lease, so that each of the two comes first every other time.
+        let sources = match token.epoch & 2 {
+            0 => [&waiting[..], &in_line[..]],
+            _ => [&in_line[..], &waiting[..]],
+        };
+        let found = take_in_turn(sources, room, self.claim.entries.is_empty());
+        let bytes = found.iter().map(|(_, row)| row.message.weight()).sum();
+        self.left.messages -= found.len();
         self.left.bytes = self.left.bytes.saturating_sub(bytes);
-        (entries, no_room)
+        let no_room = found.len() < in_line.len() + waiting.len();
+        let entries = found.into_iter();
+        let entries = entries.map(|(position, row)| state.entry(token.lane, position, row));
+        (entries.collect(), no_room)
     }
+}
+
+/// Takes one of each source in turn while there is room, and puts what was taken in order. What does not fit ends its source.
+/// With `at_least_one` the first is taken whatever its size (P4).
+fn take_in_turn<'a>(
+    mut sources: [&[(Position, &'a Row)]; 2],
+    mut left: Room,
+    at_least_one: bool,
+) -> Vec<(Position, &'a Row)> {
+    let mut found = Vec::new();
+    let mut turn = 0;
+    while left.messages > 0 && sources.iter().any(|source| !source.is_empty()) {
+        if let Some((next, behind)) = sources[turn].split_first() {
+            let weight = next.1.message.weight();
+            let fits = weight <= left.bytes || (at_least_one && found.is_empty());
+            sources[turn] = if fits { behind } else { &[] };
+            if fits {
+                found.push(*next);
+                left.messages -= 1;
+                left.bytes = left.bytes.saturating_sub(weight);
+            }
+        }
+        turn = 1 - turn;
+    }
+    found.sort_by_key(|(position, _)| *position);
+    found
 }
 
 impl State {
