@@ -7,10 +7,12 @@
 //! - [`state`]: the states of a message and the steps between them.
 //! - [`lane`]: the state machine that a relay drives for one claimed lane; it decides what may be
 //!   handed to the broker next and what is to be settled.
+//! - [`history`]: a judge of recorded histories, by rules O2, O3, O5, O6, O9 and O11.
 //! - [`model`]: a whole store as a plain list of messages, to run beside a real one and judge it.
 //!
 //! The names `O1` to `O11` in these pages are the ordering rules of the outbox's contract.
 
+pub mod history;
 pub mod lane;
 pub mod model;
 pub mod state;
@@ -18,3 +20,6 @@ pub mod state;
 pub use lane::Lane;
 pub use model::Model;
 pub use state::{AfterDeath, State};
+
+#[cfg(test)]
+mod world;

@@ -81,8 +81,15 @@ pub struct Model<K, I> {
 pub struct Tx(u64);
 
 /// Names one lease of one lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(usize);
+
+#[cfg(test)]
+impl LeaseId {
+    pub(crate) fn nth(number: usize) -> Self {
+        Self(number)
+    }
+}
 
 #[derive(Debug, Clone)]
 struct Lease<I> {
@@ -230,5 +237,7 @@ impl<K: fmt::Debug, I: fmt::Debug> fmt::Debug for Model<K, I> {
     }
 }
 
+#[cfg(test)]
+mod props;
 #[cfg(test)]
 mod tests;
