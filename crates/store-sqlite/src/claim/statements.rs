@@ -1,0 +1,336 @@
+//! The statements of a claim, each with what its rows mean.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::TryStreamExt;
+use outbox_message::{Delivery, Position};
+use outbox_store::{ClaimRequest, Entry, Unreadable};
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    claim::{
+        choose::{LaneSeen, Seen},
+        line::{LineRead, LineRow},
+        share::{Candidate, Room, Source},
+    },
+    lease::lease_millis,
+    moves::{Table, delete},
+    row::{RawMessage, counter, int, lane, maybe_bytes, maybe_int, positions, to_json},
+};
+
+/// The lanes as they stand, and the version of the schema.
+pub(super) async fn lanes(tx: &mut SqliteConnection) -> Result<(Seen, i64), sqlx::Error> {
+    let rows = sqlx::query(include_str!("../sql/lanes.sql"))
+        .fetch_all(tx)
+        .await?;
+    let first = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+    let nonce = maybe_bytes(first, "nonce")?.unwrap_or_default();
+    let seen = Seen {
+        now: int(first, "now")?,
+        nonce: Arc::from(String::from_utf8_lossy(&nonce)),
+        lanes: rows.iter().map(lane_seen).collect::<Result<_, _>>()?,
+    };
+    Ok((seen, int(first, "version")?))
+}
+
+fn lane_seen(row: &SqliteRow) -> Result<LaneSeen, sqlx::Error> {
+    Ok(LaneSeen {
+        lane: lane(row)?.0,
+        epoch: int(row, "epoch")?,
+        held: int(row, "held")? != 0,
+        lease_until: int(row, "lease_until")?,
+        turn: int(row, "turn")?,
+        careful: int(row, "careful")?,
+        line: maybe_int(row, "line")?,
+        scheduled: maybe_int(row, "scheduled")?,
+        scheduled_next: maybe_int(row, "scheduled_next")?,
+        blocked: maybe_int(row, "blocked")?,
+        blocked_next: maybe_int(row, "blocked_next")?,
+    })
+}
+
+/// A lane that was leased.
+pub(super) struct Leased {
+    pub(super) lane: u16,
+    pub(super) epoch: i64,
+    pub(super) careful: bool,
+    pub(super) ahead: i64,
+    pub(super) now: i64,
+}
+
+/// Leases the lanes that are still as they were seen.
+pub(super) async fn lease(
+    tx: &mut SqliteConnection,
+    request: &ClaimRequest,
+    nonce: &Arc<str>,
+    lanes: &[LaneSeen],
+) -> Result<Vec<Leased>, sqlx::Error> {
+    let seen: Vec<(u16, i64)> = lanes.iter().map(|seen| (seen.lane, seen.epoch)).collect();
+    let rows = sqlx::query(include_str!("../sql/lease.sql"))
+        .bind(to_json(&seen))
+        .bind(Arc::clone(nonce))
+        .bind(Arc::clone(&request.relay))
+        .bind(lease_millis(request.lease))
+        .bind(count(request.limit.max(1)))
+        .fetch_all(tx)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Leased {
+                lane: lane(row)?.0,
+                epoch: int(row, "epoch")?,
+                careful: int(row, "careful")? > 0,
+                ahead: int(row, "ahead")?,
+                now: int(row, "now")?,
+            })
+        })
+        .collect()
+}
+
+fn count(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Ends the care of lanes.
+pub(super) async fn end_care(
+    tx: &mut SqliteConnection,
+    lanes: &[(u16, i64)],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/end_care.sql"))
+        .bind(to_json(lanes))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Moves what fell due into the line, at most `limit` of each lane. Returns how many.
+pub(super) async fn promote(
+    tx: &mut SqliteConnection,
+    lanes: [Option<u16>; 2],
+    now: i64,
+    limit: usize,
+) -> Result<usize, sqlx::Error> {
+    let rows = sqlx::query(include_str!("../sql/promote.sql"))
+        .bind(lanes[0])
+        .bind(lanes[1])
+        .bind(now)
+        .bind(count(limit))
+        .fetch_all(&mut *tx)
+        .await?;
+    let promoted = positions(&rows)?;
+    delete(tx, Table::Scheduled, promoted.iter().copied()).await?;
+    Ok(promoted.len())
+}
+
+/// Reads the lines of lanes within `share` each; rows of blocked keys count in `looks` only.
+pub(super) async fn read_lines(
+    tx: &mut SqliteConnection,
+    lanes: &[u16],
+    share: Room,
+    looks: usize,
+) -> Result<HashMap<u16, LineRead>, sqlx::Error> {
+    // The limits do not hide each other: a line without blocked keys fills its share.
+    let looks = looks.saturating_add(share.messages);
+    let mut rows = sqlx::query(include_str!("../sql/read_line.sql"))
+        .bind(to_json(lanes))
+        .bind(count(share.messages))
+        .bind(i64::try_from(share.bytes).unwrap_or(i64::MAX))
+        .bind(count(looks))
+        .fetch(tx);
+    let mut lines: HashMap<u16, Vec<LineRow>> = HashMap::new();
+    while let Some(row) = rows.try_next().await? {
+        lines.entry(lane(&row)?.0).or_default().push(LineRow {
+            position: int(&row, "position")?,
+            weight: weight(&row)?,
+            blocked: int(&row, "blocked")? != 0,
+            topic: maybe_bytes(&row, "topic")?.unwrap_or_default(),
+            key: maybe_bytes(&row, "key")?,
+        });
+    }
+    Ok(lines
+        .into_iter()
+        .map(|(lane, rows)| (lane, LineRead::of(rows, share, looks)))
+        .collect())
+}
+
+fn weight(row: &SqliteRow) -> Result<u64, sqlx::Error> {
+    Ok(u64::try_from(int(row, "weight")?).unwrap_or(0))
+}
+
+/// How far the line of a lane behind `known` is of the key of the message at `head`, and whether another message was met there.
+pub(super) async fn look_ahead(
+    tx: &mut SqliteConnection,
+    lane: u16,
+    known: i64,
+    head: i64,
+    looks: usize,
+) -> Result<(i64, bool), sqlx::Error> {
+    let row = sqlx::query(include_str!("../sql/look_ahead.sql"))
+        .bind(lane)
+        .bind(known)
+        .bind(head)
+        .bind(count(looks))
+        .fetch_one(tx)
+        .await?;
+    Ok((int(&row, "ahead")?, int(&row, "other")? != 0))
+}
+
+/// Blocks the keys of these waiting messages as busy.
+pub(super) async fn block_busy(
+    tx: &mut SqliteConnection,
+    heads: &[i64],
+    now: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/block_busy.sql"))
+        .bind(to_json(heads))
+        .bind(now)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// A blocked key that is due.
+pub(super) struct DueBlock {
+    pub(super) number: i64,
+    pub(super) lane: u16,
+    /// The first message that waits, if any does.
+    pub(super) head: Option<i64>,
+}
+
+/// The blocked keys of lanes that are due, at most `limit` of each lane, those that wait longest first.
+pub(super) async fn due_blocks(
+    tx: &mut SqliteConnection,
+    lanes: [Option<u16>; 2],
+    now: i64,
+    limit: usize,
+) -> Result<Vec<DueBlock>, sqlx::Error> {
+    let rows = sqlx::query(include_str!("../sql/due_blocks.sql"))
+        .bind(lanes[0])
+        .bind(lanes[1])
+        .bind(now)
+        .bind(count(limit))
+        .fetch_all(tx)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(DueBlock {
+                number: int(row, "number")?,
+                lane: lane(row)?.0,
+                head: maybe_int(row, "head")?,
+            })
+        })
+        .collect()
+}
+
+/// The waiting messages of due keys, in turn one of each: `runs` holds the first position, the last one allowed, and how many.
+pub(super) async fn read_waiting(
+    tx: &mut SqliteConnection,
+    runs: &[(i64, i64, usize)],
+    limit: usize,
+) -> Result<Vec<(u16, Candidate)>, sqlx::Error> {
+    let rows = sqlx::query(include_str!("../sql/read_waiting.sql"))
+        .bind(to_json(runs))
+        .bind(count(limit.max(runs.len())))
+        .fetch_all(tx)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let candidate = Candidate {
+                position: int(row, "position")?,
+                weight: weight(row)?,
+                source: Source::Waiting,
+            };
+            Ok((lane(row)?.0, candidate))
+        })
+        .collect()
+}
+
+/// Deletes blocks behind which nothing waits.
+pub(super) async fn delete_empty_blocks(
+    tx: &mut SqliteConnection,
+    numbers: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/delete_empty_blocks.sql"))
+        .bind(to_json(numbers))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Reads the chosen messages whole, in the order given. Rows come one by one, so that a payload is in memory once or twice, not in a list of rows.
+pub(super) async fn load(
+    tx: &mut SqliteConnection,
+    chosen: &[Candidate],
+) -> Result<Vec<Entry>, sqlx::Error> {
+    let of = |source: Source| {
+        let chosen = chosen.iter().filter(|candidate| candidate.source == source);
+        to_json(
+            &chosen
+                .map(|candidate| candidate.position)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let mut rows = sqlx::query(include_str!("../sql/load.sql"))
+        .bind(of(Source::Line))
+        .bind(of(Source::Waiting))
+        .fetch(tx);
+    let mut found = HashMap::with_capacity(chosen.len());
+    while let Some(row) = rows.try_next().await? {
+        found.insert(int(&row, "position")?, entry(&row)?);
+    }
+    Ok(chosen
+        .iter()
+        .filter_map(|candidate| found.remove(&candidate.position))
+        .collect())
+}
+
+fn entry(row: &SqliteRow) -> Result<Entry, sqlx::Error> {
+    let raw = RawMessage::of(row)?;
+    let lane = raw.lane;
+    let position = Position(int(row, "position")?);
+    let tries = counter(row, "tries")?;
+    let key = raw.ordering_key();
+    Ok(match raw.decode() {
+        Ok(message) => Entry::Message(Delivery {
+            lane,
+            position,
+            attempts: counter(row, "attempts")?,
+            tries,
+            starts: counter(row, "starts")?,
+            message,
+        }),
+        Err(error) => Entry::Unreadable(Unreadable {
+            lane,
+            position,
+            tries,
+            key,
+            error,
+        }),
+    })
+}
+
+/// A lane that the claim gives back, or whose line it knows better now.
+pub(super) struct Left {
+    pub(super) lane: u16,
+    pub(super) released: bool,
+    /// The turn it had before, if it is to keep it.
+    pub(super) turn: Option<i64>,
+    pub(super) ahead: i64,
+}
+
+/// Records what the claim leaves behind of its lanes.
+pub(super) async fn leave_lanes(
+    tx: &mut SqliteConnection,
+    left: &[Left],
+) -> Result<(), sqlx::Error> {
+    let left: Vec<(u16, u8, Option<i64>, i64)> = left
+        .iter()
+        .map(|left| (left.lane, u8::from(left.released), left.turn, left.ahead))
+        .collect();
+    sqlx::query(include_str!("../sql/leave_lanes.sql"))
+        .bind(to_json(&left))
+        .execute(tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Many messages in a fixed number of statements: their texts go as one JSON array, their payloads as one run of bytes that the statement cuts up.
+
+use std::collections::HashSet;
+
+use outbox_message::Position;
+use outbox_store::{Save, SaveError, Saved};
+use sqlx::SqliteConnection;
+
+use crate::{
+    clock::millis,
+    error::save_error,
+    row::{encode_headers, maybe_bytes, to_json},
+    save::{draw_positions, lane_for},
+    schema::explain_save,
+};
+
+/// The most payload bytes in one statement. SQLite takes no value over a billion bytes, and packing them is a copy.
+const MAX_PACKED_BYTES: usize = 256 * 1024 * 1024;
+
+/// Saves all of them, in order.
+pub(super) async fn save_all(
+    tx: &mut SqliteConnection,
+    saves: &[Save<'_>],
+) -> Result<Vec<Saved>, SaveError> {
+    let fresh = remember_all(tx, saves).await?;
+    let count = fresh.iter().filter(|fresh| **fresh).count();
+    if count == 0 {
+        return Ok(vec![Saved::Duplicate; saves.len()]);
+    }
+    let count = i64::try_from(count).map_err(|error| SaveError::Database(Box::new(error)))?;
+    let drawn = draw_positions(tx, count).await?;
+    let mut position = drawn.last - count;
+    let mut saved = Vec::with_capacity(saves.len());
+    let mut line = Pack::new(include_str!("../sql/save_line_all.sql"), drawn.now);
+    let mut scheduled = Pack::new(include_str!("../sql/save_scheduled_all.sql"), drawn.now);
+    for (save, fresh) in saves.iter().zip(fresh) {
+        if !fresh {
+            saved.push(Saved::Duplicate);
+            continue;
+        }
+        position += 1;
+        saved.push(Saved::New(Position(position)));
+        let due_at = drawn.due_at(save.due);
+        let pack = match due_at {
+            None => &mut line,
+            Some(_) => &mut scheduled,
+        };
+        if !pack.has_room_for(save) {
+            pack.insert(tx).await?;
+        }
+        pack.add(position, save, due_at);
+    }
+    line.insert(tx).await?;
+    scheduled.insert(tx).await?;
+    Ok(saved)
+}
+
+/// Remembers the ids of the idempotent saves. Says of each save whether it is to be stored.
+async fn remember_all(
+    tx: &mut SqliteConnection,
+    saves: &[Save<'_>],
+) -> Result<Vec<bool>, SaveError> {
+    let asked: Vec<(&str, i64)> = saves
+        .iter()
+        .filter_map(|save| Some((save.message.id.as_str(), millis(save.once?).max(1))))
+        .collect();
+    if asked.is_empty() {
+        return Ok(vec![true; saves.len()]);
+    }
+    let rows = sqlx::query(include_str!("../sql/remember_ids.sql"))
+        .bind(to_json(&asked))
+        .fetch_all(&mut *tx)
+        .await;
+    let rows = match rows {
+        Ok(rows) => rows,
+        Err(error) => return Err(explain_save(tx, error).await),
+    };
+    let mut remembered: HashSet<Vec<u8>> = rows
+        .iter()
+        .map(|row| Ok(maybe_bytes(row, "id")?.unwrap_or_default()))
+        .collect::<Result<_, sqlx::Error>>()
+        .map_err(save_error)?;
+    // Of several saves of one id the first is stored: taking the id out makes the others duplicates.
+    Ok(saves
+        .iter()
+        .map(|save| save.once.is_none() || remembered.remove(save.message.id.as_str().as_bytes()))
+        .collect())
+}
+
+/// One row of the JSON array: position, lane, id, topic, key, headers, content type, due, offset from 1 and length of the payload.
+type PackedRow<'a> = (
+    i64,
+    Option<u16>,
+    &'a str,
+    &'a str,
+    Option<&'a str>,
+    Option<String>,
+    Option<&'a str>,
+    Option<i64>,
+    usize,
+    usize,
+);
+
+/// Messages on their way into one table.
+struct Pack<'a> {
+    statement: &'static str,
+    now: i64,
+    rows: Vec<PackedRow<'a>>,
+    payloads: Vec<u8>,
+}
+
+impl<'a> Pack<'a> {
+    fn new(statement: &'static str, now: i64) -> Self {
+        Self {
+            statement,
+            now,
+            rows: Vec::new(),
+            payloads: Vec::new(),
+        }
+    }
+
+    fn has_room_for(&self, save: &Save<'_>) -> bool {
+        self.payloads.len() + save.message.payload.len() <= MAX_PACKED_BYTES
+    }
+
+    fn add(&mut self, position: i64, save: &Save<'a>, due_at: Option<i64>) {
+        let message = save.message;
+        self.rows.push((
+            position,
+            lane_for(message),
+            message.id.as_str(),
+            message.topic.as_str(),
+            message.key.as_ref().map(|key| key.as_str()),
+            encode_headers(&message.headers),
+            message.content_type.as_ref().map(|kind| kind.as_str()),
+            due_at,
+            self.payloads.len() + 1,
+            message.payload.len(),
+        ));
+        self.payloads.extend_from_slice(&message.payload);
+    }
+
+    /// Inserts what was added, if anything was.
+    async fn insert(&mut self, tx: &mut SqliteConnection) -> Result<(), SaveError> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let rows = to_json(&std::mem::take(&mut self.rows));
+        sqlx::query(self.statement)
+            .bind(rows)
+            .bind(std::mem::take(&mut self.payloads))
+            .bind(self.now)
+            .execute(tx)
+            .await
+            .map_err(save_error)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+-- Walks the line of each lane of ?1 = [lane, ...] by position, without payloads, until ?2 messages or ?3 bytes of it can run, or ?4 rows were looked
+-- at. Served by outbox_message_lane, the primary key, and the key index of outbox_blocked_key. The counts of a step leave its own row out.
+WITH RECURSIVE
+  walk (lane, position, blocked, weight, taken, bytes, looked) AS (
+    SELECT value, 0, 1, 0, 0, 0, 0
+    FROM json_each(?1)
+    UNION ALL
+    SELECT
+      m.lane,
+      m.position,
+      EXISTS (
+        SELECT 1
+        FROM outbox_blocked_key b
+        WHERE b.topic = m.topic
+          AND b.key = m.key
+          AND b.lane = m.lane
+      ),
+      octet_length(m.payload)
+        + coalesce(octet_length(m.headers), 0)
+        + octet_length(m.id)
+        + octet_length(m.topic)
+        + coalesce(octet_length(m.key), 0)
+        + coalesce(octet_length(m.content_type), 0),
+      walk.taken + (walk.blocked = 0),
+      walk.bytes + iif(walk.blocked, 0, walk.weight),
+      walk.looked + 1
+    FROM walk
+    CROSS JOIN outbox_message m
+    WHERE walk.taken + (walk.blocked = 0) < ?2
+      AND walk.bytes + iif(walk.blocked, 0, walk.weight) < ?3
+      AND walk.looked < ?4
+      AND m.position = (
+        SELECT n.position
+        FROM outbox_message n
+        WHERE n.lane = walk.lane
+          AND n.position > walk.position
+        ORDER BY n.position
+        LIMIT 1
+      )
+  )
+SELECT
+  walk.lane,
+  walk.position,
+  walk.blocked,
+  walk.weight,
+  iif(walk.blocked, NULL, m.topic) AS topic,
+  iif(walk.blocked, NULL, m.key) AS key
+FROM walk
+CROSS JOIN outbox_message m
+WHERE walk.looked > 0
+  AND m.position = walk.position
