@@ -2,7 +2,8 @@
 
 use std::future::Future;
 
-/// Expands to one `#[test]` for each case of the suite, run on a fresh store of this [`Harness`](crate::Harness).
+/// Expands to one `#[test]` for each case of the suite, run on a fresh store of this [`Harness`](crate::Harness), and one
+/// that drives such stores through random histories beside a pure model (`OUTBOX_PROPTEST_CASES` of them, 48 by default).
 ///
 /// Every store that passes keeps the rules of the contract that concern a store. Where stores may differ the harness says
 /// so by its [`Capabilities`](crate::Capabilities).
@@ -214,6 +215,11 @@ macro_rules! conformance {
                 $crate::run($crate::cases::$noun::$case::<$harness>());
             }
         )+)+
+
+        #[test]
+        fn any_history_is_what_the_model_allows() {
+            $crate::stateful::<$harness>();
+        }
     };
 }
 

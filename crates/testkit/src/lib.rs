@@ -15,6 +15,7 @@ mod recorder;
 mod saved;
 mod scene;
 mod scripted;
+mod stateful;
 mod taken;
 
 #[doc(hidden)]
@@ -24,3 +25,5 @@ pub use harness::{Capabilities, Corruption, Harness};
 pub use recorder::Recorder;
 pub use saved::saved;
 pub use scripted::{Handed, Reply, ScriptedPublisher};
+#[doc(hidden)]
+pub use stateful::stateful;
