@@ -208,9 +208,9 @@ impl Claiming<'_> {
     async fn read_lines(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         let (share, looks) = (self.share(), self.looks());
         let lanes: Vec<u16> = self.work.iter().map(LaneWork::lane).collect();
-        let mut lines = statements::read_lines(tx, &lanes, share, looks).await?;
+        let mut read = statements::read_lines(tx, &lanes, share, looks).await?;
         for lane in &mut self.work {
-            lane.line = lines.remove(&lane.lane()).unwrap_or_default();
+            lane.line = read.remove(&lane.lane()).unwrap_or_default();
             // A careful lane hands out one message anyway.
             let lone = lane.line.lone_key(Lane(lane.lane()));
             let Some(head) = lone.filter(|_| !lane.careful) else {

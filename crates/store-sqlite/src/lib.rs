@@ -41,6 +41,7 @@ mod connect;
 mod error;
 mod lease;
 mod moves;
+mod operator;
 mod relay;
 mod row;
 mod save;

@@ -46,6 +46,6 @@ impl OutboxStore for SqliteStore {
 
     /// SQLite has no notifications between processes; the relay's own wake-up handle serves writers of the same process.
     async fn wake_up(&self) {
-        pending().await
+        pending::<()>().await;
     }
 }

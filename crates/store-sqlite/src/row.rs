@@ -29,6 +29,12 @@ pub(crate) fn maybe_bytes(row: &SqliteRow, column: &str) -> Result<Option<Vec<u8
     row.try_get_unchecked(column)
 }
 
+/// A text column as people see it: bytes that are no text are shown with replacement characters.
+pub(crate) fn shown(row: &SqliteRow, column: &str) -> Result<Option<String>, sqlx::Error> {
+    let bytes = maybe_bytes(row, column)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
 /// A counter column; the tables keep it within `u32`.
 pub(crate) fn counter(row: &SqliteRow, column: &str) -> Result<u32, sqlx::Error> {
     Ok(u32::try_from(int(row, column)?.max(0)).unwrap_or(u32::MAX))
@@ -110,13 +116,17 @@ impl RawMessage {
     }
 }
 
-/// The ordering key that stands in these columns, if it can be read and belongs to the lane.
-pub(crate) fn ordering_key(lane: Lane, topic: &[u8], key: Option<&[u8]>) -> Option<OrderingKey> {
-    let ordering_key = OrderingKey {
+/// The ordering key that stands in these columns, if it can be read, whatever lane it sits in.
+pub(crate) fn any_key(topic: &[u8], key: Option<&[u8]>) -> Option<OrderingKey> {
+    Some(OrderingKey {
         topic: Topic::new(std::str::from_utf8(topic).ok()?).ok()?,
         key: PartitionKey::new(std::str::from_utf8(key?).ok()?).ok()?,
-    };
-    (lane_of(&ordering_key) == lane).then_some(ordering_key)
+    })
+}
+
+/// The ordering key that stands in these columns, if it can be read and belongs to the lane.
+pub(crate) fn ordering_key(lane: Lane, topic: &[u8], key: Option<&[u8]>) -> Option<OrderingKey> {
+    any_key(topic, key).filter(|key| lane_of(key) == lane)
 }
 
 fn text<'a>(part: &str, bytes: &'a [u8]) -> Result<&'a str, String> {

@@ -119,9 +119,10 @@ impl<'a> Settling<'a> {
         let (in_line, rest): (Vec<_>, Vec<_>) = all
             .into_iter()
             .partition(|failure| counted.contains(&failure.position));
-        let counted = match rest.is_empty() {
-            true => HashSet::new(),
-            false => statements::count_failures(tx, Table::Waiting, &rest).await?,
+        let counted = if rest.is_empty() {
+            HashSet::new()
+        } else {
+            statements::count_failures(tx, Table::Waiting, &rest).await?
         };
         let waiting: Vec<_> = rest
             .into_iter()

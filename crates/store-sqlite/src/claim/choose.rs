@@ -78,8 +78,7 @@ impl Seen {
         let (due, idle): (Vec<_>, Vec<_>) = free.into_iter().partition(|seen| seen.is_due(now));
         let most = request
             .max_lanes
-            .max(1)
-            .min(MOST_LANES)
+            .clamp(1, MOST_LANES)
             // A lane that could not get a single message is left to others.
             .min(request.limit.max(1));
         let lease = match due.first() {

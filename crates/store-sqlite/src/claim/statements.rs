@@ -138,9 +138,9 @@ pub(super) async fn read_lines(
         .bind(i64::try_from(share.bytes).unwrap_or(i64::MAX))
         .bind(count(looks))
         .fetch(tx);
-    let mut lines: HashMap<u16, Vec<LineRow>> = HashMap::new();
+    let mut read: HashMap<u16, Vec<LineRow>> = HashMap::new();
     while let Some(row) = rows.try_next().await? {
-        lines.entry(lane(&row)?.0).or_default().push(LineRow {
+        read.entry(lane(&row)?.0).or_default().push(LineRow {
             position: int(&row, "position")?,
             weight: weight(&row)?,
             blocked: int(&row, "blocked")? != 0,
@@ -148,7 +148,7 @@ pub(super) async fn read_lines(
             key: maybe_bytes(&row, "key")?,
         });
     }
-    Ok(lines
+    Ok(read
         .into_iter()
         .map(|(lane, rows)| (lane, LineRead::of(rows, share, looks)))
         .collect())

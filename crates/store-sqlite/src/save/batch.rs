@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use outbox_message::Position;
+use outbox_message::{ContentType, PartitionKey, Position};
 use outbox_store::{Save, SaveError, Saved};
 use sqlx::SqliteConnection;
 
@@ -30,16 +30,16 @@ pub(super) async fn save_all(
     let count = i64::try_from(count).map_err(|error| SaveError::Database(Box::new(error)))?;
     let drawn = draw_positions(tx, count).await?;
     let mut position = drawn.last - count;
-    let mut saved = Vec::with_capacity(saves.len());
+    let mut answers = Vec::with_capacity(saves.len());
     let mut line = Pack::new(include_str!("../sql/save_line_all.sql"), drawn.now);
     let mut scheduled = Pack::new(include_str!("../sql/save_scheduled_all.sql"), drawn.now);
     for (save, fresh) in saves.iter().zip(fresh) {
         if !fresh {
-            saved.push(Saved::Duplicate);
+            answers.push(Saved::Duplicate);
             continue;
         }
         position += 1;
-        saved.push(Saved::New(Position(position)));
+        answers.push(Saved::New(Position(position)));
         let due_at = drawn.due_at(save.due);
         let pack = match due_at {
             None => &mut line,
@@ -52,7 +52,7 @@ pub(super) async fn save_all(
     }
     line.insert(tx).await?;
     scheduled.insert(tx).await?;
-    Ok(saved)
+    Ok(answers)
 }
 
 /// Remembers the ids of the idempotent saves. Says of each save whether it is to be stored.
@@ -130,9 +130,9 @@ impl<'a> Pack<'a> {
             lane_for(message),
             message.id.as_str(),
             message.topic.as_str(),
-            message.key.as_ref().map(|key| key.as_str()),
+            message.key.as_ref().map(PartitionKey::as_str),
             encode_headers(&message.headers),
-            message.content_type.as_ref().map(|kind| kind.as_str()),
+            message.content_type.as_ref().map(ContentType::as_str),
             due_at,
             self.payloads.len() + 1,
             message.payload.len(),

@@ -1,0 +1,6 @@
+-- How many dead letters there are, and the last position among them. Served by outbox_dead_key.
+SELECT count(*) AS count, max(position) AS last
+FROM outbox_dead
+WHERE (?1 IS NULL OR id = ?1)
+  AND topic = ?2
+  AND key = ?3

@@ -1,0 +1,10 @@
+-- A page of dead letters by position: after ?4, up to ?5, at most ?6. By primary key: it walks on from ?4 until it has enough.
+SELECT position, lane, topic, key
+FROM outbox_dead
+WHERE (?1 IS NULL OR id = ?1)
+  AND (?2 IS NULL OR topic = ?2)
+  AND (?3 IS NULL OR key = ?3)
+  AND position > ?4
+  AND position <= ?5
+ORDER BY position
+LIMIT ?6

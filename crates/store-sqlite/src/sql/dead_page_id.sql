@@ -1,0 +1,10 @@
+-- A page of dead letters by position: after ?4, up to ?5, at most ?6. Served by outbox_dead_id.
+SELECT position, lane, topic, key
+FROM outbox_dead
+WHERE id = ?1
+  AND (?2 IS NULL OR topic = ?2)
+  AND (?3 IS NULL OR key = ?3)
+  AND position > ?4
+  AND position <= ?5
+ORDER BY position
+LIMIT ?6

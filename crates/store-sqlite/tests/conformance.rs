@@ -1,0 +1,145 @@
+//! The SQLite store passes the conformance suite of all stores, on a file of its own for each test.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where something goes wrong"
+)]
+
+use std::time::Duration;
+
+use outbox_message::Position;
+use outbox_store::{Save, SaveError, Saved};
+use outbox_store_sqlite::{SqliteStore, connect_options};
+use outbox_testkit::{Capabilities, Corruption, Harness};
+use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
+use tempfile::TempDir;
+
+struct SqliteHarness {
+    store: SqliteStore,
+    _folder: TempDir,
+}
+
+impl SqliteHarness {
+    fn pool(&self) -> &SqlitePool {
+        self.store.pool()
+    }
+}
+
+impl Harness for SqliteHarness {
+    type Store = SqliteStore;
+    type Connection = SqliteConnection;
+    type Transaction = Transaction<'static, Sqlite>;
+
+    const CAPABILITIES: Capabilities = Capabilities::SERIAL;
+
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("app.db");
+        let options = connect_options(&format!("sqlite:{}", file.display())).unwrap();
+        let pool = SqlitePool::connect_with(options.create_if_missing(true))
+            .await
+            .unwrap();
+        SqliteStore::migrate(&pool).await.unwrap();
+        Self {
+            store: SqliteStore::open(pool).await.unwrap(),
+            _folder: folder,
+        }
+    }
+
+    fn store(&self) -> &SqliteStore {
+        &self.store
+    }
+
+    async fn begin(&self) -> Transaction<'static, Sqlite> {
+        self.pool().begin_with("BEGIN IMMEDIATE").await.unwrap()
+    }
+
+    fn connection(tx: &mut Transaction<'static, Sqlite>) -> &mut SqliteConnection {
+        tx
+    }
+
+    async fn commit(&self, tx: Transaction<'static, Sqlite>) {
+        tx.commit().await.unwrap();
+    }
+
+    async fn rollback(&self, tx: Transaction<'static, Sqlite>) {
+        tx.rollback().await.unwrap();
+    }
+
+    async fn save_outside(&self, save: Save<'_>) -> Option<Result<Saved, SaveError>> {
+        let mut connection = self.pool().acquire().await.unwrap();
+        Some(self.store.save(&mut connection, save).await)
+    }
+
+    async fn now_ms(&self) -> i64 {
+        sqlx::query_scalar("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)")
+            .fetch_one(self.pool())
+            .await
+            .unwrap()
+    }
+
+    async fn advance(&self, by: Duration) {
+        let by = i64::try_from(by.as_millis()).unwrap();
+        let mut tx = self.begin().await;
+        for shift in [
+            "UPDATE outbox_lane SET lease_until = lease_until - ?1",
+            "UPDATE outbox_message SET saved_at = saved_at - ?1",
+            "UPDATE outbox_scheduled SET saved_at = saved_at - ?1, due_at = due_at - ?1",
+            "UPDATE outbox_waiting SET saved_at = saved_at - ?1",
+            "UPDATE outbox_dead SET saved_at = saved_at - ?1, died_at = died_at - ?1",
+            "UPDATE outbox_blocked_key SET until = until - ?1 WHERE until < 9223372036854775807",
+            "UPDATE outbox_saved_id SET expires_at = expires_at - ?1",
+            "UPDATE outbox_destination_state SET open_since = open_since - ?1, next_probe = next_probe - ?1",
+        ] {
+            sqlx::query(shift).bind(by).execute(&mut *tx).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    }
+
+    async fn corrupt(&self, position: Position, how: Corruption) {
+        let spoil = match how {
+            Corruption::Id => [
+                "UPDATE outbox_message SET id = CAST(x'FF' AS TEXT) WHERE position = ?1",
+                "UPDATE outbox_waiting SET id = CAST(x'FF' AS TEXT) WHERE position = ?1",
+                "UPDATE outbox_scheduled SET id = CAST(x'FF' AS TEXT) WHERE position = ?1",
+            ],
+            Corruption::Topic => [
+                "UPDATE outbox_message SET topic = CAST(x'FFC0' AS TEXT) WHERE position = ?1",
+                "UPDATE outbox_waiting SET topic = CAST(x'FFC0' AS TEXT) WHERE position = ?1",
+                "UPDATE outbox_scheduled SET topic = CAST(x'FFC0' AS TEXT) WHERE position = ?1",
+            ],
+            Corruption::Headers => [
+                "UPDATE outbox_message SET headers = '{' WHERE position = ?1",
+                "UPDATE outbox_waiting SET headers = '{' WHERE position = ?1",
+                "UPDATE outbox_scheduled SET headers = '{' WHERE position = ?1",
+            ],
+            Corruption::Lane => [
+                "UPDATE outbox_message SET lane = (lane + 1) % 8 WHERE position = ?1",
+                "UPDATE outbox_waiting SET lane = (lane + 1) % 8 WHERE position = ?1",
+                "UPDATE outbox_scheduled SET lane = (lane + 1) % 8 WHERE position = ?1",
+            ],
+            other => panic!("the harness cannot spoil a row by {other:?}"),
+        };
+        let mut spoiled = 0;
+        for statement in spoil {
+            let done = sqlx::query(statement).bind(position.0).execute(self.pool());
+            spoiled += done.await.unwrap().rows_affected();
+        }
+        assert_eq!(spoiled, 1, "position {position} is pending");
+    }
+
+    async fn set_counts(&self, position: Position, attempts: u32, tries: u32) {
+        let mut found = 0;
+        for set in [
+            "UPDATE outbox_message SET attempts = ?2, tries = ?3 WHERE position = ?1",
+            "UPDATE outbox_waiting SET attempts = ?2, tries = ?3 WHERE position = ?1",
+            "UPDATE outbox_scheduled SET attempts = ?2, tries = ?3 WHERE position = ?1",
+        ] {
+            let done = sqlx::query(set).bind(position.0).bind(attempts).bind(tries);
+            found += done.execute(self.pool()).await.unwrap().rows_affected();
+        }
+        assert_eq!(found, 1, "position {position} is pending");
+    }
+}
+
+outbox_testkit::conformance!(SqliteHarness);
