@@ -267,7 +267,7 @@ impl Driver {
         let now = Instant::now();
         let mut timers = vec![now + Duration::from_mins(1)];
         timers.extend(self.claim_at());
-        timers.extend(self.record_at());
+        timers.extend(self.record_at(now));
         timers.extend(
             self.held
                 .values()

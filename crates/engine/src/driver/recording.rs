@@ -24,19 +24,21 @@ const GIVE_UP: u32 = 5;
 
 impl Driver {
     /// When something is to be settled or renewed; `None` while a call is under way or nothing is held.
-    pub(super) fn record_at(&self) -> Option<Instant> {
+    pub(super) fn record_at(&self, now: Instant) -> Option<Instant> {
         if self.recording {
             return None;
         }
-        let settle = self.held.values().filter_map(|held| self.settle_at(held));
+        let settle = self
+            .held
+            .values()
+            .filter_map(|held| self.settle_at(held, now));
         let renew = self.held.values().filter_map(|held| self.renew_at(held));
         let at = settle.chain(renew).min()?;
         Some(at.max(self.next_recording))
     }
 
     /// When this lane is to be settled, if it has anything to settle.
-    fn settle_at(&self, held: &Held) -> Option<Instant> {
-        let now = Instant::now();
+    fn settle_at(&self, held: &Held, now: Instant) -> Option<Instant> {
         let since = held.decided_since();
         if held.is_decided() {
             let claim_decided = self
@@ -64,10 +66,10 @@ impl Driver {
 
     /// Settles what is due, with everything that can be settled at the same time; renews leases if nothing is.
     pub(super) fn start_recording(&mut self, now: Instant) {
-        if self.record_at().is_none_or(|at| at > now) {
+        if self.record_at(now).is_none_or(|at| at > now) {
             return;
         }
-        let due = |held: &Held| self.settle_at(held).is_some_and(|at| at <= now);
+        let due = |held: &Held| self.settle_at(held, now).is_some_and(|at| at <= now);
         if self.held.values().any(due) {
             let lanes: BTreeSet<Lane> = self
                 .held

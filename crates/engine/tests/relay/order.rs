@@ -104,7 +104,7 @@ async fn o7_case_45_a_neighbor_of_a_busy_key_waits_for_a_few_bounded_runs() {
     let lanes = world.store.lanes();
     world.save_many("hot", 20_000, Some("hot")).await;
     let hot = lane_of("hot", lanes);
-    let neighbor = (0..)
+    let neighbor = (0..10_000)
         .map(|index| format!("n-{index}"))
         .find(|key| lane_of(key, lanes) == hot);
     world.save("neighbor", neighbor.as_deref()).await;

@@ -197,10 +197,6 @@ impl World {
             .await;
         letters.expect("the dead letters")
     }
-
-    pub(crate) fn operator(&self) -> &MemoryStore {
-        self.in_step.step()
-    }
 }
 
 /// A relay at work.
