@@ -1,0 +1,124 @@
+//! What a claim of 100 messages and its settlement cost on SQLite, and how that stays the same with the depth of the backlog,
+//! the number of keys, and what waits behind a key. There is no publisher, but in the drains one that confirms at once.
+//!
+//! `cargo xtask bench` runs it; with `OUTBOX_BENCH_SMALL=1` on small files, which shows only that it works.
+
+mod files;
+mod round;
+
+use std::{env, hint::black_box, time::Duration};
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use tokio::runtime::Runtime;
+
+use files::{Files, Keys, Shape};
+use round::{BATCH, Round};
+
+/// How large the files are.
+struct Scale {
+    pending: &'static [u64],
+    waiting: &'static [u64],
+    keys: u64,
+    drained: u64,
+    measured_for: Duration,
+}
+
+const FULL: Scale = Scale {
+    pending: &[1_000, 100_000, 1_000_000],
+    waiting: &[1_000, 1_000_000],
+    keys: 100_000,
+    drained: 20_000,
+    measured_for: Duration::from_secs(5),
+};
+
+const SMALL: Scale = Scale {
+    pending: &[1_000, 5_000],
+    waiting: &[1_000, 5_000],
+    keys: 500,
+    drained: 1_000,
+    measured_for: Duration::from_millis(200),
+};
+
+/// Claims and settlements on a line of constant depth: what is published is saved again behind it, unmeasured.
+fn rounds(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
+    let mut group = c.benchmark_group("claim_settle");
+    group
+        .throughput(Throughput::Elements(BATCH))
+        .measurement_time(scale.measured_for);
+    let shapes = [
+        (
+            "pending of one key",
+            scale.pending,
+            Shape::pending as fn(u64, Keys) -> Shape,
+            Keys::One,
+        ),
+        (
+            "pending of many keys",
+            scale.pending,
+            Shape::pending,
+            Keys::Many(scale.keys),
+        ),
+        (
+            "waiting behind one key",
+            scale.waiting,
+            Shape::waiting,
+            Keys::Many(scale.keys),
+        ),
+    ];
+    for (name, depths, shape, keys) in shapes {
+        for depth in depths {
+            let file = runtime.block_on(files.copy(shape(*depth, keys)));
+            let round = runtime.block_on(Round::open(&file));
+            group.bench_function(BenchmarkId::new(name, depth), |b| {
+                b.iter_custom(|rounds| runtime.block_on(round.timed(rounds)));
+            });
+            runtime.block_on(round.close());
+        }
+    }
+    group.finish();
+}
+
+/// A relay that works until nothing is left.
+fn drains(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
+    let mut group = c.benchmark_group("drain");
+    group
+        .throughput(Throughput::Elements(scale.drained))
+        .measurement_time(scale.measured_for)
+        .sample_size(10);
+    for (name, keys) in [("one key", Keys::One), ("no key", Keys::None)] {
+        let shape = Shape::pending(scale.drained, keys);
+        group.bench_function(BenchmarkId::new(name, scale.drained), |b| {
+            b.iter_batched(
+                || {
+                    let file = runtime.block_on(files.copy(shape));
+                    let opened = runtime.block_on(Round::open(&file));
+                    (file, opened)
+                },
+                |(file, opened)| {
+                    let report = runtime.block_on(opened.drain());
+                    assert_eq!(report.published, scale.drained);
+                    black_box((file, opened))
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn main() {
+    let scale = if env::var_os("OUTBOX_BENCH_SMALL").is_some() {
+        SMALL
+    } else {
+        FULL
+    };
+    let runtime = Runtime::new().expect("a runtime starts");
+    let files = Files::new();
+    let mut c = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(scale.measured_for / 5)
+        .configure_from_args();
+    rounds(&mut c, &runtime, &files, &scale);
+    drains(&mut c, &runtime, &files, &scale);
+    c.final_summary();
+}
