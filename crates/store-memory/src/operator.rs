@@ -80,7 +80,6 @@ impl State {
         let mut stepped = Stepped::default();
         for position in positions {
             if let Some(dead) = self.dead.remove(&position) {
-                self.starts.remove(&(dead.lane, position));
                 let order = each(self, position, dead);
                 stepped.count += 1;
                 stepped.out_of_order += usize::from(order == Order::Lost);

@@ -252,7 +252,6 @@ impl Settling<'_> {
         }
         let dead = DeadRow {
             row,
-            lane,
             reason: reason.as_str(),
             error: error.to_owned(),
             after,

@@ -36,7 +36,6 @@ pub(crate) struct Row {
 #[derive(Debug)]
 pub(crate) struct DeadRow {
     pub(crate) row: Row,
-    pub(crate) lane: Lane,
     pub(crate) reason: &'static str,
     pub(crate) error: String,
     pub(crate) after: AfterDeath,

@@ -228,6 +228,19 @@ async fn s12_a_scheduled_message_falls_due_by_the_clock_that_the_test_moves() {
         assert!(claimed(&store).await.is_empty());
         store.advance(HOUR);
         assert_eq!(claimed(&store).await, [1]);
+
+        let mut tx = store.begin();
+        let overdue = Save {
+            due: Some(Due::AtUnixMs(0)),
+            ..save
+        };
+        store.save(&mut tx, overdue).await.unwrap();
+        tx.commit();
+        assert_eq!(
+            store.status().await.unwrap().line,
+            2,
+            "a time in the past is at once"
+        );
     }
 }
 

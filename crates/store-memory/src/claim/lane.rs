@@ -51,7 +51,7 @@ impl Claiming<'_> {
         let mut moved = self.promote(lane);
         let mut window = self.read_line(lane, room);
         moved += self.set_aside(lane, &window.blocked);
-        if !careful && let Some(key) = self.busy_key(lane, &window) {
+        if let Some(key) = self.busy_key(lane, &window) {
             moved += self.set_busy_aside(lane, &key, &window.runnable);
             window.runnable.clear();
         }

@@ -36,15 +36,12 @@ impl Test {
         }
     }
 
-    pub(crate) async fn save_sized(&self, name: &str, payload: usize) {
-        let mut tx = self.store.begin();
-        let message = message(name, payload);
-        self.store.save(&mut tx, &message).await.unwrap();
-        tx.commit();
+    pub(crate) async fn save_due(&self, name: &str, due: Option<Due>) {
+        self.save_sized(name, 1, due).await;
     }
 
-    pub(crate) async fn save_due(&self, name: &str, due: Option<Due>) {
-        let message = message(name, 1);
+    pub(crate) async fn save_sized(&self, name: &str, payload: usize, due: Option<Due>) {
+        let message = message(name, payload);
         let mut tx = self.store.begin();
         let save = Save {
             due,
