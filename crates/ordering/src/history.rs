@@ -71,6 +71,8 @@ where
 }
 
 #[cfg(test)]
+mod mutations;
+#[cfg(test)]
 mod props;
 #[cfg(test)]
 mod tests;

@@ -2,14 +2,18 @@
 //! receive without confirming, operators, crashes and time. The model judges its claims, and it
 //! records its history.
 
+mod action;
+mod relay;
+
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
-
 use crate::history::{self, Line, What};
-use crate::lane::{Entry, Lane, Outcome, Run, Verdict};
-use crate::model::{self, Given, Handed, LeaseId, Model, Report, Request, Tx};
-use crate::state::{AfterDeath, State};
+use crate::lane::{Entry, Lane, Verdict};
+use crate::model::{Given, Handed, LeaseId, Model, Report, Request, Tx};
+use crate::state::State;
+
+pub(crate) use action::{Action, actions};
+use relay::Claimed;
 
 pub(crate) type Key = u8;
 pub(crate) type Id = u32;
@@ -17,127 +21,6 @@ pub(crate) type Event = history::Event<Key, Id, LeaseId>;
 
 const LANES: u32 = 2;
 const LEASE: u64 = 100;
-
-/// One thing that happens. Picks are taken modulo what there is to pick from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Action {
-    Save {
-        key: Option<Key>,
-        due_in: Option<u64>,
-    },
-    Close {
-        pick: usize,
-        commit: bool,
-    },
-    Claim {
-        relay: usize,
-        first: u32,
-        max_lanes: usize,
-        limit: usize,
-    },
-    Start {
-        relay: usize,
-        pick: usize,
-        max: usize,
-    },
-    Complete {
-        relay: usize,
-        pick: usize,
-        received: usize,
-        verdict: Verdict,
-        after: u64,
-    },
-    Settle {
-        relay: usize,
-        pick: usize,
-    },
-    Renew {
-        relay: usize,
-        pick: usize,
-    },
-    Stop {
-        relay: usize,
-    },
-    Crash {
-        relay: usize,
-    },
-    Advance {
-        by: u64,
-    },
-    Redrive {
-        pick: usize,
-    },
-    Discard {
-        pick: usize,
-    },
-}
-
-pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
-    let verdict = prop_oneof![
-        3 => Just(Verdict::Retry),
-        2 => Just(Verdict::Dead(AfterDeath::Skip)),
-        1 => Just(Verdict::Dead(AfterDeath::Hold)),
-        1 => Just(Verdict::Release),
-    ];
-    let (relay, pick) = (0..2_usize, any::<usize>());
-    let save = (
-        prop::option::weighted(0.9, 0..4_u8),
-        prop::option::weighted(0.2, 0..150_u64),
-    );
-    let claim = (relay.clone(), 0..LANES, 1..3_usize, 1..8_usize);
-    let complete = (relay.clone(), pick, 0..6_usize, verdict, 0..80_u64);
-    let action = prop_oneof![
-        20 => save.prop_map(|(key, due_in)| Action::Save { key, due_in }),
-        15 => (pick, prop::bool::weighted(0.9))
-            .prop_map(|(pick, commit)| Action::Close { pick, commit }),
-        15 => claim.prop_map(|(relay, first, max_lanes, limit)| {
-            Action::Claim { relay, first, max_lanes, limit }
-        }),
-        25 => (relay.clone(), pick, 1..4_usize)
-            .prop_map(|(relay, pick, max)| Action::Start { relay, pick, max }),
-        25 => complete.prop_map(|(relay, pick, received, verdict, after)| {
-            Action::Complete { relay, pick, received, verdict, after }
-        }),
-        15 => (relay.clone(), pick).prop_map(|(relay, pick)| Action::Settle { relay, pick }),
-        3 => (relay.clone(), pick).prop_map(|(relay, pick)| Action::Renew { relay, pick }),
-        2 => relay.clone().prop_map(|relay| Action::Stop { relay }),
-        2 => relay.prop_map(|relay| Action::Crash { relay }),
-        8 => (1..60_u64).prop_map(|by| Action::Advance { by }),
-        3 => pick.prop_map(|pick| Action::Redrive { pick }),
-        2 => pick.prop_map(|pick| Action::Discard { pick }),
-    ];
-    prop::collection::vec(action, 0..250)
-}
-
-/// What one relay knows of one lane that it claimed.
-#[derive(Debug)]
-struct Claimed {
-    lease: LeaseId,
-    lane: u32,
-    until: u64,
-    machine: Lane<Key, i64>,
-    ids: BTreeMap<i64, Id>,
-    runs: Vec<Run<i64>>,
-    unsettled: Vec<(i64, model::Outcome)>,
-}
-
-impl Claimed {
-    fn decide(&mut self, outcomes: Vec<(i64, Outcome)>, verdict: Verdict, after: u64) {
-        self.unsettled
-            .extend(outcomes.into_iter().map(|(position, outcome)| {
-                let outcome = match (outcome, verdict) {
-                    (Outcome::Published, _) => model::Outcome::Published,
-                    (Outcome::Retry, _) => model::Outcome::Retry {
-                        after: Some(after),
-                        counted: after.is_multiple_of(2),
-                    },
-                    (Outcome::Dead, Verdict::Dead(policy)) => model::Outcome::Dead(policy),
-                    (Outcome::Release | Outcome::Dead, _) => model::Outcome::Release,
-                };
-                (position, outcome)
-            }));
-    }
-}
 
 pub(crate) struct World {
     pub(crate) model: Model<Key, Id>,
@@ -353,123 +236,6 @@ impl World {
         ids.map(|one| one.id).collect()
     }
 
-    /// Lets a relay do something with a lane that it claimed. Returns the lane unless it is over.
-    fn work(&mut self, mut claimed: Claimed, action: Action) -> Option<Claimed> {
-        let token = claimed.lease;
-        match action {
-            // D2: no hand-over begins once the lease can have ended.
-            Action::Start { max, .. } if self.model.now() < claimed.until => {
-                if let Some(run) = claimed.machine.next_run(max) {
-                    let messages = run.positions.iter().map(|at| claimed.ids[at]).collect();
-                    self.record(What::HandedOver { token, messages });
-                    claimed.runs.push(run);
-                }
-            }
-            Action::Complete {
-                pick,
-                received,
-                verdict,
-                after,
-                ..
-            } => {
-                if let Some(at) = pick.checked_rem(claimed.runs.len()) {
-                    let run = claimed.runs.swap_remove(at);
-                    self.complete(&mut claimed, &run, received, verdict, after);
-                }
-            }
-            Action::Settle { .. } => return self.settle(claimed),
-            Action::Renew { .. } => {
-                let end = self.model.now() + LEASE;
-                if self.model.extend(token, LEASE, false).is_ok() {
-                    claimed.until = end;
-                    self.lanes.insert(claimed.lane, (token, end));
-                    let lease_end = i64::try_from(end).expect("tests are short");
-                    self.record(What::Renewed { token, lease_end });
-                } else {
-                    self.model
-                        .extend(token, LEASE, true)
-                        .expect("the token is stale");
-                    let outcomes = claimed.machine.release();
-                    claimed.decide(outcomes, Verdict::Release, 0);
-                }
-            }
-            _ => {}
-        }
-        Some(claimed)
-    }
-
-    /// The broker received a prefix of the run; the relay learns of all of it but may be of the last.
-    fn complete(
-        &mut self,
-        claimed: &mut Claimed,
-        run: &Run<i64>,
-        received: usize,
-        verdict: Verdict,
-        after: u64,
-    ) {
-        let received = received.min(run.positions.len());
-        let unheard = usize::from(after.is_multiple_of(3)).min(received);
-        let ids: Vec<Id> = run.positions.iter().map(|at| claimed.ids[at]).collect();
-        let token = claimed.lease;
-        for message in &ids[..received] {
-            self.record(What::Received {
-                message: *message,
-                token: Some(token),
-            });
-        }
-        for message in &ids[..received - unheard] {
-            self.record(What::Confirmed {
-                token,
-                message: *message,
-            });
-        }
-        let outcomes = claimed
-            .machine
-            .complete(run.id, received - unheard, Some(verdict));
-        claimed.decide(outcomes, verdict, after);
-    }
-
-    fn settle(&mut self, mut claimed: Claimed) -> Option<Claimed> {
-        let token = claimed.lease;
-        let outcomes = std::mem::take(&mut claimed.unsettled);
-        for (position, _) in &outcomes {
-            claimed.machine.settled(*position);
-        }
-        let release = claimed.machine.is_done();
-        let before: Vec<_> = outcomes
-            .iter()
-            .map(|(position, _)| self.model.message(*position).cloned())
-            .collect();
-        if self.model.settle(token, &outcomes, release, false).is_err() {
-            self.model
-                .settle(token, &outcomes, release, true)
-                .expect("the token is stale");
-            return None;
-        }
-        for (before, (position, outcome)) in before.into_iter().flatten().zip(&outcomes) {
-            let now = self.model.message(*position).expect("it was there before");
-            let (message, state) = (before.id, now.state);
-            match outcome {
-                model::Outcome::Retry { .. } if now.tries > before.tries => {
-                    self.record(What::Failed { token, message });
-                }
-                model::Outcome::Dead(after) if before.state != state && state == State::Dead => {
-                    self.record(What::Died {
-                        message,
-                        after: *after,
-                    });
-                }
-                _ => {}
-            }
-        }
-        if release {
-            self.lanes.remove(&claimed.lane);
-            self.record(What::Released { token });
-            return None;
-        }
-        Some(claimed)
-    }
-
     fn redrive(&mut self, pick: usize) {
         let dead = self
             .model
@@ -507,9 +273,4 @@ impl World {
         self.model.discard(position).expect("it is there");
         self.record(What::Discarded { message });
     }
-}
-
-/// As many different tokens, for claims that the world did not make.
-pub(crate) fn fresh_tokens(count: usize) -> Vec<LeaseId> {
-    (0..count).map(LeaseId::nth).collect()
 }

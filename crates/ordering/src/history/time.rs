@@ -107,10 +107,11 @@ mod tests {
     #[test]
     fn a_mark_that_overlaps_the_stamp_counts_from_its_beginning() {
         let call = |begun, answered| Span::new(When::During { begun, answered }, 0);
-        let marks = Marks::of([call(1, 2), call(8, 9), call(3, 6)]);
+        let marks = Marks::of([call(1, 2), call(8, 9), call(3, 6), call(4, 5)]);
         let from = |time| marks.earliest_from(Stamp::start_of(time));
         assert_eq!(from(2), Stamp::start_of(1));
         assert_eq!(from(5), Stamp::start_of(3));
+        assert_eq!(from(6), Stamp::start_of(3));
         assert_eq!(from(7), Stamp::start_of(8));
         assert_eq!(from(10), Stamp::NEVER);
     }
