@@ -92,6 +92,13 @@ impl Circuits {
         self.of(destination).run = (run / 4).max(1);
     }
 
+    /// The destinations whose circuit is open, forgotten with everything else.
+    pub(crate) fn withdraw(&mut self) -> Vec<String> {
+        let destinations = std::mem::take(&mut self.destinations).into_iter();
+        let open = destinations.filter(|(_, it)| it.next_probe.is_some());
+        open.map(|(name, _)| name).collect()
+    }
+
     /// Takes in a transient failure, and when to probe. Whether that opened the circuit.
     pub(crate) fn failed(&mut self, destination: &str, next_probe: Instant) -> bool {
         let it = self.of(destination);

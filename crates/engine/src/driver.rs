@@ -20,9 +20,9 @@ use outbox_publisher::Publisher;
 use outbox_store::{Claim, OutboxStore, StoreError};
 use tokio::{
     task::{Id, JoinError, JoinSet},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout},
 };
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::{
     RelayConfig, RelayError, Report, Waker,
@@ -93,6 +93,8 @@ struct Stopping {
 }
 
 const UPKEEP: Duration = Duration::from_mins(1);
+/// How long a small call of the store may take.
+const NOTE: Duration = Duration::from_secs(5);
 /// How often the wall clock is looked at while lanes are held: a suspended machine wakes no timer.
 const WALL_CHECK: Duration = Duration::from_secs(1);
 
@@ -219,7 +221,7 @@ impl Driver {
         self.stop();
     }
 
-    fn is_done(&self) -> bool {
+    fn is_done(&mut self) -> bool {
         let now = Instant::now();
         if let Some(stopping) = self.stopping
             && stopping.end_at <= now
@@ -232,7 +234,15 @@ impl Driver {
             Mode::Drain => self.claiming.is_exhausted() || self.circuits.all_open().is_some(),
             Mode::Run => false,
         };
-        idle && (enough || self.stopping.is_some())
+        if !idle || !(enough || self.stopping.is_some()) {
+            return false;
+        }
+        // Nothing is left to do but to say goodbye: a relay that has gone has no open circuits.
+        self.stop();
+        for destination in self.circuits.withdraw() {
+            self.record_circuit(&destination, None);
+        }
+        self.tasks.is_empty()
     }
 
     fn finish(mut self) -> Result<Report, RelayError> {
@@ -291,11 +301,13 @@ impl Driver {
     {
         let call = call(Arc::clone(&self.store));
         self.tasks.spawn(async move {
-            if let Err(error) = call.await {
-                tracing::debug!(
+            match timeout(NOTE, call).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => debug!(
                     error = &error as &dyn std::error::Error,
                     "the store did not take a note"
-                );
+                ),
+                Err(_) => debug!("the store did not take a note in time"),
             }
             Event::Noted
         });

@@ -8,6 +8,8 @@ mod crashes;
 mod failures;
 #[path = "relay/order.rs"]
 mod order;
+#[path = "relay/random.rs"]
+mod random;
 #[path = "relay/stopping.rs"]
 mod stopping;
 #[path = "relay/store_errors.rs"]

@@ -213,7 +213,11 @@ impl Driver {
         self.record_circuit(destination, Some((delay, error)));
     }
 
-    fn record_circuit(&mut self, destination: &str, open: Option<(std::time::Duration, String)>) {
+    pub(super) fn record_circuit(
+        &mut self,
+        destination: &str,
+        open: Option<(std::time::Duration, String)>,
+    ) {
         let change = CircuitChange {
             destination: destination.to_owned(),
             relay: Arc::clone(&self.config.name),

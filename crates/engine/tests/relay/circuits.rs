@@ -67,7 +67,8 @@ async fn f3_case_24_while_the_destination_is_down_nothing_but_probes_is_publishe
     assert_eq!(world.status().await.lanes, []);
     let report = relay.stop().await;
     assert_eq!((report.left, report.lost), (0, 0));
-    assert_eq!(world.status().await.lanes, []);
+    let status = world.status().await;
+    assert_eq!((status.lanes, status.circuits), (vec![], vec![]));
 }
 
 #[tokio::test(start_paused = true)]
