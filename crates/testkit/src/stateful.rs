@@ -5,6 +5,7 @@
 
 mod op;
 mod record;
+mod relay;
 mod world;
 
 use std::env;

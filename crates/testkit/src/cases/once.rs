@@ -126,7 +126,7 @@ pub async fn c3_upkeep_removes_only_forgotten_ids<H: Harness>() {
     assert_eq!(s.try_save(once(&young)).await, Saved::Duplicate);
 }
 
-/// C3: a remembered time of any length is taken.
+/// C3: a remembered time of any length is taken, also one that has no end or no length.
 pub async fn c3_any_remembered_time_is_taken<H: Harness>() {
     let s = Scene::<H>::new().await;
     let (a, b) = (with_id("a", "one"), with_id("b", "two"));
@@ -141,5 +141,7 @@ pub async fn c3_any_remembered_time_is_taken<H: Harness>() {
     assert!(matches!(s.try_save(forever).await, Saved::New(_)));
     assert_eq!(s.try_save(forever).await, Saved::Duplicate);
     assert!(matches!(s.try_save(never).await, Saved::New(_)));
+    s.advance(secs(1)).await;
     assert!(matches!(s.try_save(never).await, Saved::New(_)));
+    assert_eq!(s.try_save(forever).await, Saved::Duplicate);
 }
