@@ -2,6 +2,8 @@
 
 mod batch;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use outbox_message::{Message, OrderingKey, Position};
 use outbox_store::{Due, MAX_DELAY, OutboxWriter, Save, SaveError, Saved};
@@ -30,7 +32,7 @@ impl SqliteStore {
         save.message.check_payload(self.config.max_payload_bytes)?;
         require_transaction(tx).await?;
         if let Some(once) = save.once
-            && !remember(tx, save.message, millis(once).max(1)).await?
+            && !remember(tx, save.message, remembered_millis(once)).await?
         {
             return Ok(Saved::Duplicate);
         }
@@ -155,6 +157,11 @@ async fn draw_positions(tx: &mut SqliteConnection, count: i64) -> Result<Drawn, 
         last: int(row, "last").map_err(save_error)?,
         now: int(row, "now").map_err(save_error)?,
     })
+}
+
+/// How long an id is remembered, as the statements take it. The sum with the clock must not overflow.
+fn remembered_millis(once: Duration) -> i64 {
+    millis(once).clamp(1, i64::MAX / 4)
 }
 
 /// Remembers the id of an idempotent save; `false` if it is remembered already (contract C3).

@@ -54,7 +54,7 @@ impl Harness for SqliteHarness {
         self.pool().begin_with("BEGIN IMMEDIATE").await.unwrap()
     }
 
-    fn connection(tx: &mut Transaction<'static, Sqlite>) -> &mut SqliteConnection {
+    fn connection<'t>(tx: &'t mut Transaction<'static, Sqlite>) -> &'t mut SqliteConnection {
         tx
     }
 

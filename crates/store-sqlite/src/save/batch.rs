@@ -7,10 +7,9 @@ use outbox_store::{Save, SaveError, Saved};
 use sqlx::SqliteConnection;
 
 use crate::{
-    clock::millis,
     error::save_error,
     row::{encode_headers, maybe_bytes, to_json},
-    save::{draw_positions, lane_for},
+    save::{draw_positions, lane_for, remembered_millis},
     schema::explain_save,
 };
 
@@ -62,7 +61,7 @@ async fn remember_all(
 ) -> Result<Vec<bool>, SaveError> {
     let asked: Vec<(&str, i64)> = saves
         .iter()
-        .filter_map(|save| Some((save.message.id.as_str(), millis(save.once?).max(1))))
+        .filter_map(|save| Some((save.message.id.as_str(), remembered_millis(save.once?))))
         .collect();
     if asked.is_empty() {
         return Ok(vec![true; saves.len()]);
