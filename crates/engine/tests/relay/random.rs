@@ -75,9 +75,9 @@ async fn storm(seed: u64) {
     }
 
     let received = world.broker.received();
-    let mut seen = HashSet::new();
+    let mut first = HashSet::new();
     let mut last: HashMap<usize, usize> = HashMap::new();
-    for id in received.iter().filter(|id| seen.insert((*id).clone())) {
+    for id in received.iter().filter(|id| first.insert((*id).clone())) {
         let index: usize = id.parse().expect("ids are numbers");
         let before = last.insert(index % KEYS, index);
         assert!(
@@ -86,10 +86,10 @@ async fn storm(seed: u64) {
         );
     }
     assert_eq!(
-        seen.len(),
+        first.len(),
         MESSAGES,
         "seed {seed}: {} messages are lost",
-        MESSAGES - seen.len()
+        MESSAGES - first.len()
     );
 }
 
