@@ -1,6 +1,6 @@
 //! The ordering rules of the outbox, and nothing else: no IO, no clock, no randomness, no
-//! dependency. Everything is generic over the types of keys, ids and positions, so that a rule can
-//! be tested without a database, a broker or a message.
+//! dependency. Everything is generic over the types of keys and ids, so that a rule can be tested
+//! without a database, a broker or a message.
 //!
 //! Where to find things:
 //!
