@@ -51,7 +51,7 @@ impl Claiming<'_> {
         let mut moved = self.promote(lane);
         let mut window = self.read_line(lane, room);
         moved += self.set_aside(lane, &window.blocked);
-        if let Some(key) = self.busy_key(lane, &window) {
+        if !careful && let Some(key) = self.busy_key(lane, &window) {
             moved += self.set_busy_aside(lane, &key, &window.runnable);
             window.runnable.clear();
         }
@@ -212,10 +212,18 @@ impl Claiming<'_> {
             Some((*position, row))
         });
         let (in_line, waiting): (Vec<_>, Vec<_>) = (in_line.collect(), waiting.collect());
-        // The epoch grows by two from lease to lease, so that each of the two comes first every other time.
-        let sources = match token.epoch & 2 {
-            0 => [&waiting[..], &in_line[..]],
-            _ => [&in_line[..], &waiting[..]],
+        let line_comes_first = if self.state.lane(token.lane).careful > 0 {
+            // Always the first of all, or a message that ends its process would be saved by its neighbors (F6).
+            let first = |rows: &[(Position, &Row)]| rows.first().map(|(position, _)| *position);
+            waiting.is_empty() || first(&in_line).is_some_and(|it| Some(it) < first(&waiting))
+        } else {
+            // The epoch grows by two from lease to lease, so that each of the two comes first every other time.
+            token.epoch & 2 == 0
+        };
+        let sources = if line_comes_first {
+            [&in_line[..], &waiting[..]]
+        } else {
+            [&waiting[..], &in_line[..]]
         };
         let found = take_in_turn(sources, room, self.claim.entries.is_empty());
         let bytes = found.iter().map(|(_, row)| row.message.weight()).sum();

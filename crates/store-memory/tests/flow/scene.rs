@@ -100,6 +100,20 @@ impl Test {
         all
     }
 
+    /// Claims three messages of one key that waited for a retry of the first.
+    pub(crate) async fn waiting_run(&self) -> Claim {
+        self.save(&["a1", "a2", "a3"]).await;
+        let claim = self.claim(20).await;
+        let released = ["a2", "a3"].map(|name| (name, Outcome::Release));
+        let outcomes = [&[("a1", retry(SECOND))], &released[..]].concat();
+        self.settle(&claim, &outcomes).await;
+        assert_eq!(self.claim(20).await.moved, 2);
+        self.store.advance(SECOND);
+        let claim = self.claim(20).await;
+        assert_eq!(names(&claim), ["a1", "a2", "a3"]);
+        claim
+    }
+
     pub(crate) async fn redrive_all(&self) -> usize {
         self.store.redrive(&all_dead()).await.unwrap().out_of_order
     }

@@ -150,37 +150,29 @@ async fn o9_the_letter_that_holds_its_key_goes_first_when_redriven_and_lets_go_w
 }
 
 #[tokio::test]
-async fn o9_a_letter_holds_its_key_whatever_else_is_settled_and_one_that_is_skipped_frees_it() {
-    for (after, ready, held, blocked) in [(AfterDeath::Hold, 0, 1, 1), (AfterDeath::Skip, 0, 0, 1)]
-    {
+async fn o9_a_letter_holds_its_key_whatever_else_is_settled() {
+    for last in [retry(SECOND), Outcome::Release] {
         let t = Test::one_lane();
-        t.save(&["a1", "a2", "a3", "b1"]).await;
-        let claim = t.claim(10).await;
-        let mut outcomes = vec![("a1", retry(SECOND)), ("b1", retry(SECOND))];
-        outcomes.extend(["a2", "a3"].map(|name| (name, Outcome::Release)));
-        t.settle(&claim, &outcomes).await;
-        t.claim(10).await;
-        t.store.advance(SECOND);
-        let claim = t.claim(20).await;
-        assert_eq!(names(&claim), ["a1", "a2", "a3", "b1"]);
-        t.settle(
-            &claim,
-            &[
-                ("a1", dead(after)),
-                ("a3", retry(SECOND)),
-                ("b1", dead(AfterDeath::Skip)),
-            ],
-        )
-        .await;
+        let claim = t.waiting_run().await;
+        let hold = dead(AfterDeath::Hold);
+        t.settle(&claim, &[("a1", hold), ("a3", last)]).await;
         let status = t.store.status().await.unwrap();
-        assert_eq!(
-            (status.ready, status.held, status.blocked),
-            (ready, held, blocked)
-        );
+        assert_eq!((status.ready, status.held, status.blocked), (0, 1, 1));
         t.store.advance(SECOND);
-        let left = if held == 0 { vec!["a3"] } else { vec![] };
-        assert_eq!(t.next(10).await, left);
+        assert_eq!(t.next(20).await, [""; 0]);
     }
+}
+
+#[tokio::test]
+async fn o9_a_skipped_letter_frees_its_key_at_once() {
+    let t = Test::one_lane();
+    let claim = t.waiting_run().await;
+    let skip = dead(AfterDeath::Skip);
+    t.settle(&claim, &[("a1", skip), ("a3", Outcome::Release)])
+        .await;
+    let status = t.store.status().await.unwrap();
+    assert_eq!((status.ready, status.held, status.blocked), (1, 0, 0));
+    assert_eq!(t.next(20).await, ["a3"]);
 }
 
 #[tokio::test]
