@@ -135,10 +135,11 @@ fn errors(source: &str) -> Vec<PublicError> {
             }
         } else if line == "}" {
             inside = false;
-        } else if let (true, Some(rest)) = (inside, line.strip_prefix("    ")) {
-            if rest.starts_with(|c: char| c.is_ascii_uppercase()) {
-                found.last_mut().unwrap().variants.push(word(rest));
-            }
+        } else if let Some(rest) = line.strip_prefix("    ")
+            && inside
+            && rest.starts_with(|c: char| c.is_ascii_uppercase())
+        {
+            found.last_mut().unwrap().variants.push(word(rest));
         }
     }
     found

@@ -73,7 +73,7 @@ impl Round {
                 .await
                 .expect("nobody else uses the file");
             total += began.elapsed();
-            assert!(!claim.entries.is_empty(), "the line is never empty");
+            assert_eq!(claim.entries.len(), self.request.limit, "a full batch");
             assert!(
                 settled
                     .iter()
