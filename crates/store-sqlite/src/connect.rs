@@ -8,7 +8,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteSynchronous},
 };
 
-use crate::error::{code, is_busy, primary_code, store_error};
+use crate::error::{code, is_busy, primary_code};
 
 /// How to connect to the file of a URL such as `sqlite:app.db` or `sqlite:///var/lib/app.db`: a busy timeout of 5 s and `synchronous = FULL`, so that
 /// what was committed survives a power cut. The file is not created; add `create_if_missing(true)` before migrating.
@@ -33,24 +33,28 @@ pub fn connect_options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
         .synchronous(SqliteSynchronous::Full))
 }
 
-/// Refuses what is no database file in WAL mode that can be written, without changing anything.
+/// Refuses what is no database file in WAL mode, without changing anything.
 pub(crate) async fn check_file(pool: &SqlitePool) -> Result<(), StoreError> {
     let file = file_of(pool)?;
     let mode = journal_mode(pool, &file).await?;
-    if !mode.eq_ignore_ascii_case("wal") {
-        return Err(StoreError::Unusable {
-            problem: format!("the database {file} is not in WAL mode but in {mode}"),
-            hint: "run `outbox migrate --store ...`, which sets it",
-        });
+    if mode.eq_ignore_ascii_case("wal") {
+        return Ok(());
     }
-    // Taking the write lock and giving it back is how one learns that the file can be written.
-    let tx = pool
-        .begin_with("BEGIN IMMEDIATE")
+    Err(StoreError::Unusable {
+        problem: format!("the database {file} is not in WAL mode but in {mode}"),
+        hint: "run `outbox migrate --store ...`, which sets it",
+    })
+}
+
+/// Refuses a file that cannot be written, without changing anything.
+pub(crate) async fn check_writable(pool: &SqlitePool) -> Result<(), StoreError> {
+    let file = file_of(pool)?;
+    // An update of no row is how one learns it: on a read-only file even BEGIN IMMEDIATE succeeds.
+    sqlx::query(include_str!("sql/write_nothing.sql"))
+        .execute(pool)
         .await
         .map_err(|error| refuse(&file, error))?;
-    tx.rollback()
-        .await
-        .map_err(store_error("end a transaction"))
+    Ok(())
 }
 
 /// The file's name, for people. A database in memory is refused: each connection of a pool would have its own.
@@ -72,12 +76,19 @@ fn is_memory(file: &Path) -> bool {
     name.is_empty() || name.contains(":memory:") || name.starts_with("file:sqlx-in-memory-")
 }
 
-/// The journal mode. It is the first statement that reads the file, so it meets whatever is wrong with it.
+/// The journal mode. It is the first thing that is read of the file, so it meets whatever is wrong with it.
 pub(crate) async fn journal_mode(pool: &SqlitePool, file: &str) -> Result<String, StoreError> {
-    sqlx::query_scalar("PRAGMA journal_mode")
-        .fetch_one(pool)
-        .await
-        .map_err(|error| refuse(file, error))
+    let mode = async {
+        let mut connection = pool.acquire().await?;
+        // A connection learns of a mode that another one set only when it reads the file again.
+        sqlx::query(include_str!("sql/schema_exists.sql"))
+            .fetch_all(&mut *connection)
+            .await?;
+        sqlx::query_scalar("PRAGMA journal_mode")
+            .fetch_one(&mut *connection)
+            .await
+    };
+    mode.await.map_err(|error| refuse(file, error))
 }
 
 /// Says what is wrong with a file that cannot be used.
@@ -109,7 +120,7 @@ pub(crate) fn refuse(file: &str, error: sqlx::Error) -> StoreError {
             source: Box::new(error),
         },
         _ => StoreError::Database {
-            what: "open",
+            what: "open or migrate",
             source: Box::new(error),
         },
     }

@@ -36,9 +36,9 @@ pub(crate) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
         sqlx::raw_sql(migration.sql)
             .execute(&mut *tx)
             .await
-            .map_err(store_error("migrate"))?;
+            .map_err(|error| refuse(&file, error))?;
     }
-    tx.commit().await.map_err(store_error("migrate"))
+    tx.commit().await.map_err(|error| refuse(&file, error))
 }
 
 async fn set_wal(pool: &SqlitePool, file: &str) -> Result<(), StoreError> {

@@ -63,6 +63,7 @@ impl SqliteStore {
     pub async fn open_with(pool: SqlitePool, config: SqliteConfig) -> Result<Self, StoreError> {
         connect::check_file(&pool).await?;
         schema::check(&pool).await?;
+        connect::check_writable(&pool).await?;
         Ok(Self { pool, config })
     }
 

@@ -1,9 +1,14 @@
-//! What is SQLite's own about the store: files, locks, plans, drivers. What all stores share is a case of the conformance suite.
+//! What is SQLite's own about the store: files, locks, drivers, plans. What all stores share is in the conformance suite.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test fails where something goes wrong"
 )]
 
+mod busy;
 mod claiming;
+mod opening;
+mod plans;
+mod saving;
 mod scratch;
+mod tables;

@@ -19,10 +19,14 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) async fn new() -> Self {
+        Self::with_connections(12).await
+    }
+
+    pub(crate) async fn with_connections(most: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = connect_options(&url(&folder)).unwrap();
         let pool = SqlitePoolOptions::new()
-            .max_connections(12)
+            .max_connections(most)
             .connect_with(options.create_if_missing(true))
             .await
             .unwrap();
@@ -33,10 +37,6 @@ impl Scratch {
             pool,
             store,
         }
-    }
-
-    pub(crate) fn file(&self) -> PathBuf {
-        file(&self.folder)
     }
 
     /// A pool of its own on the same file, as another process has it.
