@@ -64,8 +64,8 @@ impl State {
             && let Some(lane) = in_line
             && let Some(row) = self.line.remove(lane, position)
         {
-            let lanes = u16::try_from(self.lanes.len()).unwrap_or(u16::MAX);
-            self.line.insert(Lane((lane.0 + 1) % lanes), position, row);
+            let next = Lane((lane.0 + 1) % self.number.get());
+            self.line.insert(next, position, row);
         }
         found
     }

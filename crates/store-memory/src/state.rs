@@ -112,6 +112,8 @@ pub(crate) struct State {
     pub(crate) starts: BTreeMap<(Lane, Position), BTreeSet<Arc<str>>>,
     /// By destination and relay.
     pub(crate) circuits: BTreeMap<(String, Arc<str>), OpenCircuit>,
+    /// How many lanes there are.
+    pub(crate) number: Lanes,
     last_position: i64,
     last_tx: TxId,
     last_turn: u64,
@@ -132,6 +134,7 @@ impl State {
             saved_ids: SavedIds::default(),
             starts: BTreeMap::new(),
             circuits: BTreeMap::new(),
+            number: lanes,
             last_position: 0,
             last_tx: 0,
             last_turn: 0,
@@ -155,14 +158,11 @@ impl State {
 
     /// The lane of a message: by its ordering key, or, without one, spread evenly by its position.
     pub(crate) fn lane_of(&self, key: Option<&OrderingKey>, position: Position) -> Lane {
-        let lanes = Lanes::new(u16::try_from(self.lanes.len()).unwrap_or(1)).unwrap_or(Lanes::MIN);
-        match key {
-            Some(key) => key.lane(lanes),
-            None => Lane(
-                u16::try_from(position.0.rem_euclid(i64::from(lanes.get())))
-                    .expect("it is less than the number of lanes"),
-            ),
-        }
+        let spread = || position.0.rem_euclid(i64::from(self.number.get()));
+        key.map_or_else(
+            || Lane(u16::try_from(spread()).expect("it is less than the number of lanes")),
+            |key| key.lane(self.number),
+        )
     }
 
     pub(crate) fn lane(&self, lane: Lane) -> &LaneRow {
@@ -174,7 +174,7 @@ impl State {
     }
 
     pub(crate) fn all_lanes(&self) -> impl Iterator<Item = Lane> + use<> {
-        (0..u16::try_from(self.lanes.len()).unwrap_or(u16::MAX)).map(Lane)
+        (0..self.number.get()).map(Lane)
     }
 
     /// Whether the token's lane is still leased with it. A lease that ran out and was not taken over still is.

@@ -1,17 +1,17 @@
-//! The reference store passes the conformance suite of all stores.
+//! The reference store passes the conformance suite of all stores, with as many lanes as Postgres has and with as few as SQLite.
 
 use std::time::Duration;
 
-use outbox_message::Position;
+use outbox_message::{Lanes, Position};
 use outbox_store::{Save, SaveError, Saved};
-use outbox_store_memory::{Damage, MemoryStore, MemoryTx};
+use outbox_store_memory::{Damage, MemoryClock, MemoryConfig, MemoryStore, MemoryTx};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 
-struct MemoryHarness {
+struct MemoryHarness<const LANES: u16> {
     store: MemoryStore,
 }
 
-impl Harness for MemoryHarness {
+impl<const LANES: u16> Harness for MemoryHarness<LANES> {
     type Store = MemoryStore;
     type Connection = MemoryTx;
     type Transaction = MemoryTx;
@@ -23,7 +23,10 @@ impl Harness for MemoryHarness {
 
     async fn start() -> Self {
         Self {
-            store: MemoryStore::manual(),
+            store: MemoryStore::with_config(&MemoryConfig {
+                lanes: Lanes::new(LANES).expect("it has lanes"),
+                clock: MemoryClock::Manual,
+            }),
         }
     }
 
@@ -79,4 +82,10 @@ impl Harness for MemoryHarness {
     }
 }
 
-outbox_testkit::conformance!(MemoryHarness);
+mod of_64_lanes {
+    outbox_testkit::conformance!(super::MemoryHarness<64>);
+}
+
+mod of_8_lanes {
+    outbox_testkit::conformance!(super::MemoryHarness<8>);
+}
