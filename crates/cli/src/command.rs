@@ -1,0 +1,21 @@
+//! The commands, one module each.
+
+pub(crate) mod dead;
+pub(crate) mod demo;
+pub(crate) mod migrate;
+pub(crate) mod relay;
+pub(crate) mod save;
+pub(crate) mod status;
+
+use crate::{args::Command, exit::Exit, failure::Failure, output::Output};
+
+pub(crate) async fn run(command: Command, output: Output) -> Result<Exit, Failure> {
+    match command {
+        Command::Migrate(args) => migrate::run(args, output).await,
+        Command::Save(args) => save::run(args, output).await,
+        Command::Relay(args) => relay::run(*args, output).await,
+        Command::Dead(args) => dead::run(args, output).await,
+        Command::Status(args) => status::run(args, output).await,
+        Command::Demo(args) => demo::run(args, output).await,
+    }
+}

@@ -1,0 +1,161 @@
+//! `outbox dead redrive` and `outbox dead discard`: in bounded steps, up to what was dead when the command began.
+
+use clap::{ArgGroup, Args};
+use outbox::sqlite::SqliteStore;
+use outbox::store::{DeadFilter, DeadPage, OutboxOperator};
+use serde::Serialize;
+
+use super::FilterArgs;
+use crate::{args::StoreArgs, exit::Exit, failure::Failure, output::Output, store, table::count};
+
+/// Dead letters a step; each is a transaction of its own, so that relays and writers get in between.
+const STEP: usize = 500;
+
+/// Make dead letters pending again
+///
+/// They keep their ids and start over with their attempts. A dead letter that holds its key goes first; any other goes to
+/// the tail, behind messages that were saved since.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outbox dead redrive --store sqlite:orders.db --topic orders --dry-run
+  outbox dead redrive --store sqlite:orders.db --id 0198c0de-0000-7000-8000-000000000000
+  outbox dead redrive --store sqlite:orders.db --all
+
+Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
+pub(super) struct RedriveArgs {
+    #[command(flatten)]
+    step: StepArgs,
+}
+
+/// Drop dead letters for good
+///
+/// A key that such a letter holds goes on.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outbox dead discard --store sqlite:orders.db --topic orders --key o-1 --dry-run
+  outbox dead discard --store sqlite:orders.db --id 0198c0de-0000-7000-8000-000000000000
+
+Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
+pub(super) struct DiscardArgs {
+    #[command(flatten)]
+    step: StepArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").args(["id", "topic", "key", "all"]).required(true).multiple(true))]
+struct StepArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// All of them
+    #[arg(long, conflicts_with_all = ["id", "topic", "key"])]
+    all: bool,
+    /// Only count them
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    dry_run: bool,
+    /// Dead letters that matched when the command began.
+    matching: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redriven: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discarded: Option<u64>,
+    /// Redriven letters that went to the tail although they have a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out_of_order: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Redrive,
+    Discard,
+}
+
+pub(super) async fn redrive(args: RedriveArgs, output: Output) -> Result<Exit, Failure> {
+    run(args.step, Step::Redrive, output).await
+}
+
+pub(super) async fn discard(args: DiscardArgs, output: Output) -> Result<Exit, Failure> {
+    run(args.step, Step::Discard, output).await
+}
+
+async fn run(args: StepArgs, step: Step, output: Output) -> Result<Exit, Failure> {
+    let store = store::open(&args.store).await?.store;
+    let filter = DeadFilter::from(args.filter);
+    let (matching, last) = store
+        .count_dead(&filter)
+        .await
+        .map_err(|error| store::failure(&error))?;
+    let (mut done, mut out_of_order) = (0, 0);
+    if !args.dry_run {
+        let page = DeadPage {
+            filter,
+            after: None,
+            upto: last,
+            limit: STEP,
+        };
+        let walked = walk(&store, step, page, &mut done, &mut out_of_order).await;
+        walked.map_err(|failure| {
+            let told = format!("{done} of {matching} were done before; run it again for the rest");
+            failure.hint(told)
+        })?;
+    }
+    let shown = Shown {
+        dry_run: args.dry_run,
+        matching,
+        redriven: (step == Step::Redrive).then_some(done),
+        discarded: (step == Step::Discard).then_some(done),
+        out_of_order: (step == Step::Redrive).then_some(out_of_order),
+    };
+    output.result(&shown, || text(step, &shown))?;
+    Ok(Exit::Done)
+}
+
+async fn walk(
+    store: &SqliteStore,
+    step: Step,
+    mut page: DeadPage,
+    done: &mut u64,
+    out_of_order: &mut u64,
+) -> Result<(), Failure> {
+    // Nothing matched, so there is no end to walk to.
+    if page.upto.is_none() {
+        return Ok(());
+    }
+    loop {
+        let stepped = match step {
+            Step::Redrive => store.redrive(&page).await,
+            Step::Discard => store.discard(&page).await,
+        }
+        .map_err(|error| store::failure(&error))?;
+        *done += u64::try_from(stepped.count).unwrap_or(u64::MAX);
+        *out_of_order += u64::try_from(stepped.out_of_order).unwrap_or(u64::MAX);
+        match stepped.last {
+            Some(last) => page.after = Some(last),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn text(step: Step, shown: &Shown) -> String {
+    let what = match step {
+        Step::Redrive => "redriven",
+        Step::Discard => "discarded",
+    };
+    if shown.dry_run {
+        return format!("{} would be {what}", count(shown.matching, "dead letter"));
+    }
+    let done = shown.redriven.or(shown.discarded).unwrap_or_default();
+    let text = format!("{what} {}", count(done, "dead letter"));
+    match shown.out_of_order.filter(|tail| *tail > 0) {
+        None => text,
+        Some(tail) => format!(
+            "{text}\n{tail} of them have a key and went to the tail: later messages of their key may be out already"
+        ),
+    }
+}

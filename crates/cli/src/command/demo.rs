@@ -1,0 +1,165 @@
+//! `outbox demo`: the promises shown and checked on a temporary database, with failures on every side.
+//! The parts that make trouble are below; this file is the plot.
+
+mod doomed;
+mod flaky;
+mod stage;
+mod verdict;
+mod writers;
+
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use outbox::file::FilePublisher;
+use outbox::relay::{Relay, RelayError, Report};
+use outbox::store::{OutboxOperator, Status};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use self::{doomed::Doomed, flaky::Flaky, stage::Stage, verdict::Verdict, writers::Writers};
+use crate::{
+    command::save::at_least_one, exit::Exit, failure::Failure, output::Output, signals, store,
+};
+
+/// Show the promises at work, and check them
+///
+/// Writers save business rows and messages in one transaction, and roll some back. Three relays publish them to one file;
+/// one of them, a process of its own, is killed without warning. The publishers fail now and then: the message is refused,
+/// the destination is down, or the message arrives and the answer is lost. At the end the file is compared with the
+/// business rows. Everything happens in a temporary folder.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outbox demo
+  outbox demo --messages 20000 --keys 500 --fail 20 --json
+
+Exit codes: 0 every promise held, 1 a promise broke, 2 wrong option (see outbox --help)")]
+pub(crate) struct DemoArgs {
+    /// How many messages are written, some of them in transactions that roll back
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one)]
+    messages: usize,
+    /// Over how many keys
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
+    keys: usize,
+    /// How many publishes fail
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=90))]
+    fail: u32,
+}
+
+/// How often the plot looks at the store.
+const LOOK: Duration = Duration::from_millis(20);
+
+pub(crate) async fn run(args: DemoArgs, output: Output) -> Result<Exit, Failure> {
+    let bar = progress(args.messages, output);
+    let stop = signals::stop()?;
+    let verdict = tokio::select! {
+        verdict = play(&args, &bar) => verdict,
+        () = stop => Err(Failure::new(Exit::Broken, "the demo was stopped before its end")),
+    };
+    bar.finish_and_clear();
+    let verdict = verdict?;
+    output.result(&verdict, || verdict.text())?;
+    Ok(if verdict.holds() {
+        Exit::Done
+    } else {
+        Exit::Broken
+    })
+}
+
+async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
+    let stage = Stage::set().await?;
+    let begun = Instant::now();
+    let writers = Writers::start(&stage, args.messages, args.keys);
+    let mut doomed = Doomed::start(&stage)?;
+    watch_until(&stage, &writers, bar, |status| {
+        Doomed::is_seen(status) || done(status, &writers)
+    })
+    .await?;
+
+    let (stop, _) = watch::channel(false);
+    let mut relays = JoinSet::new();
+    for name in ["first", "second"] {
+        relays.spawn(relay(&stage, name, args.fail, stop.subscribe())?);
+    }
+    let half = args.messages / 2;
+    watch_until(&stage, &writers, bar, |status| {
+        writers.written() >= half && Doomed::is_seen(status) || done(status, &writers)
+    })
+    .await?;
+    doomed.kill().await?;
+
+    watch_until(&stage, &writers, bar, |status| done(status, &writers)).await?;
+    let took = begun.elapsed();
+    let written = writers.finish().await?;
+    stop.send_replace(true);
+    let mut reports = Vec::new();
+    while let Some(report) = relays.join_next().await {
+        let report = report.map_err(|error| Failure::caused(Exit::Broken, &error))?;
+        reports.push(report.map_err(|error| Failure::caused(Exit::Broken, &error))?);
+    }
+    Verdict::judge(&stage, written, &reports, took).await
+}
+
+/// A relay in this process, until it is told to stop.
+fn relay(
+    stage: &Stage,
+    name: &'static str,
+    fail: u32,
+    mut stop: watch::Receiver<bool>,
+) -> Result<impl Future<Output = Result<Report, RelayError>> + Send + use<>, Failure> {
+    let publisher = FilePublisher::open(&stage.published)
+        .map_err(|error| Failure::caused(Exit::Broken, &error))?;
+    let relay = Relay::with_config(
+        stage.store.clone(),
+        Flaky::new(publisher, fail),
+        Stage::relay_config(name),
+    )
+    .map_err(|error| Failure::caused(Exit::Broken, &error))?;
+    Ok(relay.run(async move {
+        // An error means that the plot is over, which is the same.
+        let _ = stop.wait_for(|stop| *stop).await;
+    }))
+}
+
+/// Whether all is written and out.
+fn done(status: &Status, writers: &Writers) -> bool {
+    writers.are_done() && status.pending() == 0
+}
+
+/// Looks at the store again and again until it shows what is waited for.
+async fn watch_until(
+    stage: &Stage,
+    writers: &Writers,
+    bar: &ProgressBar,
+    seen: impl Fn(&Status) -> bool,
+) -> Result<(), Failure> {
+    loop {
+        let written = writers.written();
+        let status = stage
+            .store
+            .status()
+            .await
+            .map_err(|error| store::failure(&error))?;
+        let pending = usize::try_from(status.pending()).unwrap_or(usize::MAX);
+        bar.set_position(u64::try_from(written.saturating_sub(pending)).unwrap_or(u64::MAX));
+        if seen(&status) {
+            return Ok(());
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// A bar on a terminal; nothing anywhere else, nor with `--json`.
+fn progress(messages: usize, output: Output) -> ProgressBar {
+    if !output.is_for_people() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(u64::try_from(messages).unwrap_or(u64::MAX));
+    let style = ProgressStyle::with_template("publishing {bar:40} {pos} of {len}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style);
+    bar
+}

@@ -1,0 +1,55 @@
+//! The relay that is killed: this program in a process of its own.
+
+use std::{env, process::Stdio};
+
+use outbox::store::Status;
+use tokio::process::{Child, Command};
+
+use super::stage::{LEASE, Stage};
+use crate::{exit::Exit, failure::Failure};
+
+const NAME: &str = "doomed";
+
+/// A relay as a process. It dies with this value at the latest.
+#[derive(Debug)]
+pub(super) struct Doomed(Child);
+
+impl Doomed {
+    pub(super) fn start(stage: &Stage) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| {
+            Failure::new(
+                Exit::Broken,
+                format!("cannot start a relay as a process: {error}"),
+            )
+        };
+        let mut to = std::ffi::OsString::from("file:");
+        to.push(&stage.published);
+        let child = Command::new(env::current_exe().map_err(failed)?)
+            .args(["relay", "--name", NAME, "--store", &stage.url, "--to"])
+            .arg(to)
+            .args(["--lease", &humantime::format_duration(LEASE).to_string()])
+            .env("RUST_LOG", "off")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        Ok(Self(child))
+    }
+
+    /// Whether it holds messages at this moment.
+    pub(super) fn is_seen(status: &Status) -> bool {
+        status
+            .lanes
+            .iter()
+            .any(|lane| lane.relay.as_deref() == Some(NAME))
+    }
+
+    /// Kills it without warning.
+    pub(super) async fn kill(&mut self) -> Result<(), Failure> {
+        self.0.kill().await.map_err(|error| {
+            Failure::new(Exit::Broken, format!("the relay cannot be killed: {error}"))
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! `outbox relay`: publishes what is pending, until told to stop, for a time, or until nothing is left.
+
+mod options;
+mod until;
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use outbox::relay::{Relay, RelayError, Report};
+use outbox::store::{OutboxOperator, Status};
+use serde::Serialize;
+
+use self::options::RelayOptions;
+use crate::{
+    args::{StoreArgs, duration},
+    exit::Exit,
+    failure::Failure,
+    output::Output,
+    publisher::Destination,
+    signals, store,
+    table::count,
+};
+
+/// Publish what is pending, in order for each key
+///
+/// Runs until SIGINT or SIGTERM, which stop it gracefully: what is in flight is finished, every lease is given back. A second signal stops at once. Any number of relays may run on one store.
+///
+/// A message is published at least once; a consumer drops duplicates by the id. --to file:PATH appends a line of JSON for each message and confirms it when the line is on disk. --to stdout: writes the same lines, and the report then goes to standard error:
+///
+///   {"position":7,"id":"...","topic":"orders","key":"o-1","headers":[["name","value"]],
+///    "content_type":null,"payload_text":"..."}
+///
+/// A payload that is not UTF-8 is payload_base64 instead.
+#[derive(Debug, Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:
+  outbox relay --store sqlite:orders.db --to file:published.ndjson
+  outbox relay --store sqlite:orders.db --to stdout: --until-empty | ./consumer
+  outbox relay --store sqlite:orders.db --to stdout: --for 10m --lease 10s --max-attempts 3
+
+Exit codes: 0 done or stopped, 2 wrong option, 3 --until-empty left messages, 4 and 5 the store,
+6 the destination, 7 the reader of standard output has gone (see outbox --help)"
+)]
+pub(crate) struct RelayArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Where to publish: stdout: or file:PATH
+    #[arg(long, value_name = "URL", env = "OUTBOX_TO", hide_env_values = true)]
+    to: String,
+    /// End when nothing is pending; with code 3 when only scheduled or held messages are left
+    ///
+    /// Messages that wait for a retry are waited for.
+    #[arg(long)]
+    until_empty: bool,
+    /// Stop gracefully after this time
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    time: Option<Duration>,
+    #[command(flatten)]
+    options: RelayOptions,
+}
+
+/// Why the relay ended.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    /// Nothing is left that it would wait for.
+    Empty,
+    /// The time was over.
+    Time,
+    /// A signal came.
+    Signal,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    ended_by: Ended,
+    published: u64,
+    retried: u64,
+    dead: u64,
+    released: u64,
+    lost: u64,
+    left_to_lease: u64,
+    store_errors: u64,
+    /// With `--until-empty`: what is still there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<Pending>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Pending {
+    total: u64,
+    held: u64,
+    later: u64,
+}
+
+pub(crate) async fn run(args: RelayArgs, output: Output) -> Result<Exit, Failure> {
+    let destination = Destination::parse(&args.to)?;
+    let config = args.options.config()?;
+    let store = Arc::new(store::open(&args.store).await?.store);
+    let relay = Relay::with_config(Arc::clone(&store), destination.open()?, config)
+        .map_err(|error| Failure::caused(Exit::Input, &error))?;
+    let output = match destination {
+        Destination::Stdout => output.beside_stdout(),
+        Destination::File(_) => output,
+    };
+
+    let mut ended = Ended::Signal;
+    let stop = until::first(
+        &mut ended,
+        signals::stop()?,
+        args.time,
+        args.until_empty.then_some(&*store),
+    );
+    let report = relay.run(stop).await.map_err(|error| failure(&error))?;
+
+    let left = if args.until_empty {
+        let status = store
+            .status()
+            .await
+            .map_err(|error| store::failure(&error))?;
+        Some(Pending::from(&status))
+    } else {
+        None
+    };
+    output.result(&shown(ended, report, left), || text(report, left))?;
+    Ok(match left {
+        Some(left) if left.total > 0 => Exit::Left,
+        _ => Exit::Done,
+    })
+}
+
+impl From<&Status> for Pending {
+    fn from(status: &Status) -> Self {
+        Self {
+            total: status.pending(),
+            held: status.held,
+            later: status.later,
+        }
+    }
+}
+
+fn failure(error: &RelayError) -> Failure {
+    match error {
+        RelayError::Closed(_) => Failure::caused(Exit::Closed, error),
+        RelayError::Store(error) => store::failure(error),
+        _ => Failure::caused(Exit::Broken, error),
+    }
+}
+
+fn shown(ended_by: Ended, report: Report, pending: Option<Pending>) -> Shown {
+    Shown {
+        ended_by,
+        published: report.published,
+        retried: report.retried,
+        dead: report.dead,
+        released: report.released,
+        lost: report.lost,
+        left_to_lease: report.left,
+        store_errors: report.store_errors,
+        pending,
+    }
+}
+
+fn text(report: Report, left: Option<Pending>) -> String {
+    let mut parts = vec![format!("published {}", count(report.published, "message"))];
+    parts.extend(
+        [
+            (report.retried, "failed and tried again"),
+            (report.dead, "dead"),
+            (report.released, "given back"),
+            (report.lost, "lost to another relay's lease"),
+            (report.left, "left to their lease"),
+            (report.store_errors, "errors of the store"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{number} {what}")),
+    );
+    let done = parts.join(", ");
+    match left.filter(|left| left.total > 0) {
+        None => done,
+        Some(left) => format!(
+            "{done}\n{} left: {} scheduled for later, {} held by dead letters (see outbox status)",
+            count(left.total, "message"),
+            left.later,
+            left.held
+        ),
+    }
+}

@@ -1,0 +1,62 @@
+//! Why a command did not do what it was asked: what happened, what to do next, and the exit code.
+
+use std::{error::Error, fmt};
+
+use crate::exit::Exit;
+
+/// A command's failure, for people.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) what: String,
+    /// What to do next.
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self {
+            exit,
+            what: what.into(),
+            hint: None,
+        }
+    }
+
+    /// A failure told by an error and everything behind it.
+    pub(crate) fn caused(exit: Exit, error: &dyn Error) -> Self {
+        Self::new(exit, chain(error))
+    }
+
+    /// The same failure, saying what to do.
+    #[must_use]
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n  {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error and its sources in one line, each said once.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        next = error.source();
+    }
+    text
+}

@@ -1,0 +1,203 @@
+//! `--store`: opens the store that a URL names, and says in plain words why one cannot be used.
+
+use std::{
+    error::Error,
+    fs,
+    io::{self, ErrorKind},
+    path::Path,
+};
+
+use outbox::sqlite::{SqliteStore, connect_options};
+use outbox::store::{SaveError, StoreError};
+use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
+
+use crate::{
+    args::StoreArgs,
+    exit::Exit,
+    failure::{Failure, chain},
+    publisher::is_scheme,
+};
+
+/// What a command does to the store's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It may make it.
+    Create,
+    /// It must be there.
+    Use,
+}
+
+/// An open store and the connections it uses.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) store: SqliteStore,
+    pub(crate) pool: SqlitePool,
+}
+
+/// The most connections that one command opens.
+const CONNECTIONS: u32 = 4;
+
+/// Opens the store; changes nothing in it.
+pub(crate) async fn open(args: &StoreArgs) -> Result<Opened, Failure> {
+    let pool = pool(args, Access::Use)?;
+    let store = SqliteStore::open(pool.clone())
+        .await
+        .map_err(|error| failure(&error))?;
+    Ok(Opened { store, pool })
+}
+
+/// The connections to the database; none is opened yet, so that whatever is wrong with the file is told by the store.
+pub(crate) fn pool(args: &StoreArgs, access: Access) -> Result<SqlitePool, Failure> {
+    check_url(&args.store)?;
+    let options = connect_options(&args.store)
+        .map_err(|error| Failure::caused(Exit::Input, &error))?
+        .create_if_missing(access == Access::Create)
+        .busy_timeout(args.busy_timeout);
+    check_file(options.get_filename(), access)?;
+    Ok(SqlitePoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .connect_lazy_with(options))
+}
+
+/// Refuses what is no URL of an `SQLite` file. The failure does not repeat the URL, since it may hold a password.
+pub(crate) fn check_url(url: &str) -> Result<(), Failure> {
+    let refused = |what: String| {
+        Failure::new(Exit::Input, what).hint("supported is sqlite:PATH, such as sqlite:orders.db")
+    };
+    match url.split_once(':') {
+        Some(("sqlite", rest)) => match rest.strip_prefix("//").unwrap_or(rest) {
+            "" => Err(refused("--store sqlite: has no path".to_owned())),
+            ":memory:" => Err(refused(
+                "a store in memory would be gone when this command ends".to_owned(),
+            )),
+            _ => Ok(()),
+        },
+        Some((scheme, _)) if is_scheme(scheme) => {
+            Err(refused(format!("cannot open a store of scheme {scheme}")))
+        }
+        _ => Err(refused("--store is no URL of a store".to_owned())),
+    }
+}
+
+/// Asks the file system first: it says more than the database would.
+fn check_file(path: &Path, access: Access) -> Result<(), Failure> {
+    let refused = |what: &str| Failure::new(Exit::Store, format!("{} {what}", path.display()));
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            Err(refused("is a directory, not a database").hint("name a file in it"))
+        }
+        Ok(found) if found.permissions().readonly() => Err(refused("is read-only")
+            .hint("nothing was changed; make the file writable, its folder too")),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match access {
+            Access::Use => Err(refused("is not there").hint(format!(
+                "check the path, or make the store: outbox migrate --store sqlite:{}",
+                path.display()
+            ))),
+            Access::Create => folder_of(path)
+                .map_err(|error| refused(&format!("cannot be made: {error}")))
+                .and_then(|is_dir| {
+                    if is_dir {
+                        Ok(())
+                    } else {
+                        Err(refused("cannot be made: its folder is not there")
+                            .hint("make the folder first"))
+                    }
+                }),
+        },
+        Err(error) => Err(refused(&format!("cannot be opened: {error}"))),
+    }
+}
+
+/// Whether the folder that is to hold `path` is one.
+fn folder_of(path: &Path) -> io::Result<bool> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => return Ok(true),
+    };
+    match fs::metadata(folder) {
+        Ok(found) => Ok(found.is_dir()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Why the store did not do what was asked.
+pub(crate) fn failure(error: &StoreError) -> Failure {
+    match error {
+        StoreError::Database { .. } => explain(error, "the store failed"),
+        _ => Failure::caused(Exit::Store, error),
+    }
+}
+
+/// Why messages were not saved.
+pub(crate) fn save_failure(error: &SaveError) -> Failure {
+    match error {
+        SaveError::Invalid(_) => Failure::caused(Exit::Input, error),
+        SaveError::Schema { .. } => Failure::caused(Exit::Store, error),
+        _ => explain(error, "the messages were not saved"),
+    }
+}
+
+/// Why the database refused, by its own code.
+pub(crate) fn explain(error: &(dyn Error + 'static), what: &str) -> Failure {
+    let told = |exit, why: &str| Failure::new(exit, format!("{what}: {why}"));
+    match sqlite_code(error) {
+        Some(5 | 6) => told(Exit::Busy, "the database is locked by another process")
+            .hint("nothing was lost; try again, or wait longer with --busy-timeout"),
+        Some(8) => told(Exit::Store, "the database is read-only")
+            .hint("make the file and its folder writable"),
+        Some(11) => told(Exit::Store, "the database file is damaged")
+            .hint("stop every program that uses it and restore it from a backup"),
+        Some(13) => {
+            told(Exit::Busy, "the disk is full").hint("nothing was lost; make room and try again")
+        }
+        Some(14) => told(Exit::Store, "the database file cannot be opened")
+            .hint("check the permissions of the file and of its folder"),
+        Some(26) => told(Exit::Store, "the file is not a SQLite database")
+            .hint("check the path; nothing was changed"),
+        _ => told(Exit::Busy, &chain(error)),
+    }
+}
+
+/// The primary result code of SQLite, wherever it is among the sources.
+fn sqlite_code(error: &(dyn Error + 'static)) -> Option<i32> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(sqlx::Error::Database(database)) = error.downcast_ref() {
+            let code: i32 = database.code()?.parse().ok()?;
+            return Some(code & 0xFF);
+        }
+        next = error.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_that_is_no_store_is_refused_without_showing_it() {
+        for url in ["sqlite:orders.db", "sqlite:///var/orders.db"] {
+            assert!(check_url(url).is_ok());
+        }
+        for url in [
+            "",
+            "secret.db",
+            "sqlite:",
+            "sqlite://",
+            "sqlite::memory:",
+            "postgres://me:secret@db/orders",
+            "Postgres://me:secret@db/orders",
+        ] {
+            let refused = check_url(url).unwrap_err();
+            assert_eq!(refused.exit, Exit::Input);
+            let told = refused.to_string();
+            assert!(
+                told.contains("sqlite:PATH") && !told.contains("secret"),
+                "{told}"
+            );
+        }
+    }
+}

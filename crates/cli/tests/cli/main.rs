@@ -1,0 +1,16 @@
+//! The program as a shell sees it: what it prints, how it ends, what it does to the store. Killing it is in `crash.rs`.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where something goes wrong"
+)]
+
+mod dead;
+mod demo;
+mod errors;
+mod help;
+mod main_job;
+#[path = "../support/program.rs"]
+mod program;
+mod save;
+mod stop;
