@@ -120,6 +120,7 @@ macro_rules! conformance {
                 o9_a_head_that_dies_after_waiting_holds_its_line,
                 o9_only_the_holding_letter_goes_back_to_its_place,
                 o9_a_redrive_beside_a_holder_waits_its_turn,
+                o6_a_key_that_waits_is_not_freed_by_an_older_dead_letter,
                 o9_an_unkeyed_letter_holds_nothing,
                 o9_a_held_key_cannot_be_retried_now;
             letters:
@@ -146,6 +147,7 @@ macro_rules! conformance {
                 case34_a_settlement_removes_only_the_message_it_published,
                 case34_a_held_lease_removes_by_id_too,
                 case34_a_late_confirmation_finds_its_message_in_the_waiting_line,
+                case34_a_late_confirmation_finds_an_unkeyed_retry,
                 o6_a_block_without_messages_does_not_last,
                 case35_a_renewal_after_the_release_leases_nothing,
                 case35_a_renewal_after_the_last_settlement_leases_nothing,

@@ -210,6 +210,32 @@ pub async fn o9_a_redrive_beside_a_holder_waits_its_turn<H: Harness>() {
     assert_eq!(s.drain().await, ["m1"]);
 }
 
+/// O6, O9: a letter that is redriven or dropped while its key waits for another message changes nothing for that one.
+pub async fn o6_a_key_that_waits_is_not_freed_by_an_older_dead_letter<H: Harness>() {
+    for redriven in [false, true] {
+        let s = Scene::<H>::new().await;
+        s.save_run("k", &numbered("m", 3)).await;
+        s.kill("m1", AfterDeath::Skip).await;
+        let taken = s.claim().await;
+        s.settle_all(&taken, &[("m2", retry(60))], &Outcome::Release)
+            .await;
+        if redriven {
+            assert_eq!(s.redrive().await.out_of_order, 1);
+        } else {
+            assert_eq!(s.discard().await.count, 1);
+        }
+        assert!(s.drain().await.is_empty(), "the head still waits");
+        s.advance(secs(60)).await;
+        let expected = if redriven {
+            vec!["m2", "m3", "m1"]
+        } else {
+            vec!["m2", "m3"]
+        };
+        assert_eq!(s.drain().await, expected);
+        s.assert_empty().await;
+    }
+}
+
 /// O9: a retry of an unkeyed letter: hold means nothing without a key.
 pub async fn o9_an_unkeyed_letter_holds_nothing<H: Harness>() {
     let s = Scene::<H>::new().await;

@@ -131,6 +131,23 @@ pub async fn case34_a_late_confirmation_finds_its_message_in_the_waiting_line<H:
     assert_eq!((next.payloads(), next.moved()), (vec!["c".to_owned()], 0));
 }
 
+/// Case 34 for unkeyed messages: a late confirmation finds its message among those that wait for their retry.
+pub async fn case34_a_late_confirmation_finds_an_unkeyed_retry<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.save(None::<&str>, "a").await;
+    let stale = s.claim().await;
+    s.advance(PAST_LEASE).await;
+    let held = s.claim().await;
+    s.settle(&held, &[("a", retry(60))]).await;
+    let mut wrong = stale.settlements_of_all(&[], &Outcome::Published);
+    wrong[0].outcomes[0].target.id = MessageId::new("another").ok();
+    s.settle_raw(&wrong).await;
+    assert_eq!(s.status().await.scheduled, 1);
+    let settled = s.settle(&stale, &[("a", Outcome::Published)]).await;
+    assert!(settled[0].lost && settled[0].missed.is_empty());
+    s.assert_empty_after_claim().await;
+}
+
 /// A late confirmation of the last message of a waiting key leaves no block for ever, though nothing of the key comes again.
 pub async fn o6_a_block_without_messages_does_not_last<H: Harness>() {
     let s = Scene::<H>::new().await;
