@@ -22,6 +22,11 @@ impl Failure {
         }
     }
 
+    /// A failure that nobody needs to be told of: whoever read the result has gone.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self::new(exit, String::new())
+    }
+
     /// A failure told by an error and everything behind it.
     pub(crate) fn caused(exit: Exit, error: &dyn Error) -> Self {
         Self::new(exit, chain(error))

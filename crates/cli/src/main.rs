@@ -37,11 +37,6 @@ fn main() -> ExitCode {
     let output = Output::new(cli.json);
     let exit = match run(cli, output) {
         Ok(exit) => exit,
-        // The reader of a pipe that went away knows it.
-        Err(failure) if failure.exit == Exit::Closed => {
-            tracing::debug!("{}", failure.what);
-            Exit::Closed
-        }
         Err(failure) => {
             output.failure(&failure);
             failure.exit

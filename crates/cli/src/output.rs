@@ -1,9 +1,6 @@
 //! What a command prints: one JSON object, or text for people. Logs are not here.
 
-use std::{
-    error::Error,
-    io::{self, Write},
-};
+use std::io::{self, ErrorKind, Write};
 
 use serde::Serialize;
 
@@ -79,6 +76,9 @@ impl Output {
 
     /// The same, with the members of `done`, which says what was done before.
     pub(crate) fn failure_after<T: Serialize>(self, failure: &Failure, done: T) {
+        if failure.what.is_empty() {
+            return;
+        }
         let (what, hint) = (redact(&failure.what), failure.hint.as_deref().map(redact));
         if self.json {
             let failed = Failed {
@@ -114,9 +114,12 @@ impl Output {
     }
 }
 
-fn unprinted(error: &dyn Error) -> Failure {
-    Failure::new(
-        Exit::Closed,
-        format!("the result cannot be written: {error}"),
-    )
+fn unprinted(error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::silent(Exit::Closed),
+        _ => Failure::new(
+            Exit::Broken,
+            format!("the result cannot be written: {error}"),
+        ),
+    }
 }

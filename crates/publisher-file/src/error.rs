@@ -16,8 +16,8 @@ pub enum OpenError {
         /// What it is, such as "a directory".
         what: &'static str,
     },
-    /// The file ends in the middle of a line that no publisher began; appending would destroy it.
-    #[error("{} ends in a line that outbox did not write; name another file, or end that line", path.display())]
+    /// The file does not begin like a published one, or ends in the middle of a line that no publisher began; appending would spoil it.
+    #[error("{} holds something that outbox did not write; name another file", path.display())]
     Foreign {
         /// The path.
         path: PathBuf,

@@ -35,7 +35,7 @@ impl FilePublisher {
     ///
     /// # Errors
     ///
-    /// [`OpenError`] if the path is no regular file, cannot be opened for appending, or ends in a line that no publisher began.
+    /// [`OpenError`] if the path is no regular file, cannot be opened for appending, or holds something that no publisher wrote.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref();
         Ok(Self {

@@ -50,7 +50,7 @@ pub(crate) struct RelayArgs {
     to: String,
     /// End when nothing is pending; with code 3 when only scheduled or held messages are left
     ///
-    /// Messages that wait for a retry are waited for.
+    /// Messages that wait for a retry, or for a destination that is down, are waited for.
     #[arg(long)]
     until_empty: bool,
     /// Stop gracefully after this time
@@ -96,14 +96,29 @@ struct Pending {
 
 pub(crate) async fn run(args: RelayArgs, output: Output) -> Result<Exit, Failure> {
     let destination = Destination::parse(&args.to)?;
-    let config = args.options.config()?;
-    let store = Arc::new(store::open(&args.store).await?.store);
-    let relay = Relay::with_config(Arc::clone(&store), destination.open()?, config)
-        .map_err(|error| Failure::caused(Exit::Input, &error))?;
     let output = match destination {
         Destination::Stdout => output.beside_stdout(),
         Destination::File(_) => output,
     };
+    match relay(args, &destination, output).await {
+        Ok(exit) => Ok(exit),
+        // Told here, where it is known what standard output is used for.
+        Err(failure) => {
+            output.failure(&failure);
+            Ok(failure.exit)
+        }
+    }
+}
+
+async fn relay(
+    args: RelayArgs,
+    destination: &Destination,
+    output: Output,
+) -> Result<Exit, Failure> {
+    let config = args.options.config()?;
+    let store = Arc::new(store::open(&args.store).await?.store);
+    let relay = Relay::with_config(Arc::clone(&store), destination.open()?, config)
+        .map_err(|error| Failure::caused(Exit::Input, &error))?;
 
     let mut ended = Ended::Signal;
     let stop = until::first(

@@ -21,7 +21,14 @@ fn every_command_fails(place: &Place, code: i32, words: &[&str]) {
         let mut with_json = command.to_vec();
         with_json.push("--json");
         let ran = place.run(&with_json, "").expect(code);
-        if !command.contains(&"stdout:") {
+        if command.contains(&"stdout:") {
+            // Where messages go there is nothing else.
+            assert_eq!(ran.stdout, "");
+            assert!(
+                ran.stderr.contains(&format!("\"exit_code\":{code}")),
+                "{ran:?}"
+            );
+        } else {
             assert_eq!(ran.json()["exit_code"], code);
         }
     }
@@ -182,7 +189,7 @@ fn a_destination_that_cannot_be_used_is_refused_before_anything_is_claimed() {
         (
             "file:orders.db",
             6,
-            "ends in a line that outbox did not write",
+            "holds something that outbox did not write",
         ),
         ("file:", 2, "has no path"),
         ("amqp://localhost", 2, "scheme amqp"),

@@ -36,15 +36,16 @@ impl FileSink {
             });
         }
         let file = open(path).map_err(io_error)?;
-        match last_line(&file).map_err(io_error)? {
-            Tail::Foreign => Err(OpenError::Foreign {
+        let begins = begins_like_ours(&file, 0).map_err(io_error)?;
+        if !begins || last_line(&file).map_err(io_error)? == Tail::Foreign {
+            return Err(OpenError::Foreign {
                 path: path.to_owned(),
-            }),
-            Tail::Whole(_) | Tail::Cut { .. } => Ok(Self {
-                path: path.to_owned(),
-                file,
-            }),
+            });
         }
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+        })
     }
 
     /// Locks the file that the path names now, opening it again if it was moved away or deleted.
@@ -124,17 +125,21 @@ fn last_line(mut file: &File) -> io::Result<Tail> {
     if begin == end {
         return Ok(Tail::Whole(end));
     }
-    file.seek(SeekFrom::Start(begin))?;
-    let mut opening = Vec::new();
-    let longest = u64::try_from(line::OPENING.len()).map_err(io::Error::other)?;
-    file.take(longest).read_to_end(&mut opening)?;
-    // Some file systems leave NUL bytes where a write was under way when the power went.
-    let ours = line::OPENING.starts_with(&opening) || opening.iter().all(|byte| *byte == 0);
-    Ok(if ours {
+    Ok(if begins_like_ours(file, begin)? {
         Tail::Cut { begin }
     } else {
         Tail::Foreign
     })
+}
+
+/// Whether what stands at `at`, if anything, can be the beginning of one of our lines.
+fn begins_like_ours(mut file: &File, at: u64) -> io::Result<bool> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut opening = Vec::new();
+    let longest = u64::try_from(line::OPENING.len()).map_err(io::Error::other)?;
+    file.take(longest).read_to_end(&mut opening)?;
+    // Some file systems leave NUL bytes where a write was under way when the power went.
+    Ok(line::OPENING.starts_with(&opening) || opening.iter().all(|byte| *byte == 0))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -232,6 +237,7 @@ mod tests {
         for content in [
             r#"{"debug":true}"#,
             "notes\nwithout end",
+            "notes\nwith an end\n",
             "SQLite format 3\0",
         ] {
             fs::write(&path, content).unwrap();

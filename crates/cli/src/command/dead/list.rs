@@ -129,6 +129,7 @@ fn text(matching: u64, letters: &[DeadLetter]) -> String {
             short(&letter.error, 60),
         ]);
     }
+    let rows = rows.trim_fmt();
     let listed = u64::try_from(letters.len()).unwrap_or(u64::MAX);
     let total = count(matching, "dead letter");
     match letters.last() {

@@ -144,7 +144,7 @@ fn text(letter: &DeadLetter) -> String {
     ] {
         rows.add_row([name.to_owned(), value]);
     }
-    rows.to_string()
+    rows.trim_fmt()
 }
 
 /// Milliseconds since 1970 as UTC.

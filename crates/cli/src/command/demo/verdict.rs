@@ -110,8 +110,9 @@ impl Verdict {
             "A PROMISE BROKE: please report this with the numbers above"
         };
         format!(
-            "{rows}\n\n{} publishes failed and were tried again, one of three relays was killed\n\
+            "{}\n\n{} publishes failed and were tried again, one of three relays was killed\n\
              {} messages a second, {} in all\n{end}",
+            rows.trim_fmt(),
             self.retried,
             self.messages_per_second,
             span(Duration::from_secs_f64(self.seconds)),

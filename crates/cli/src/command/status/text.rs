@@ -20,7 +20,7 @@ pub(super) fn text(status: &Status) -> String {
                 short(&circuit.error, 60),
             ]);
         }
-        parts.push(rows.to_string());
+        parts.push(rows.trim_fmt());
     }
     if !status.topics.is_empty() {
         let mut rows = table(["topic", "pending", "dead"]);
@@ -32,7 +32,7 @@ pub(super) fn text(status: &Status) -> String {
                 topic.dead.to_string(),
             ]);
         }
-        parts.push(rows.to_string());
+        parts.push(rows.trim_fmt());
     }
     if !status.lanes.is_empty() {
         parts.push(lanes(status));
@@ -62,7 +62,7 @@ fn summary(status: &Status) -> String {
     ] {
         rows.add_row([state.to_owned(), messages.to_string(), note]);
     }
-    rows.to_string()
+    rows.trim_fmt()
 }
 
 fn blocked(status: &Status) -> String {
@@ -92,8 +92,8 @@ fn blocked(status: &Status) -> String {
         .blocked
         .saturating_sub(rows.row_count().try_into().unwrap_or(u64::MAX));
     match more {
-        0 => rows.to_string(),
-        more => format!("{rows}\n... and {more} more"),
+        0 => rows.trim_fmt(),
+        more => format!("{}\n... and {more} more", rows.trim_fmt()),
     }
 }
 
@@ -113,5 +113,5 @@ fn lanes(status: &Status) -> String {
             note,
         ]);
     }
-    rows.to_string()
+    rows.trim_fmt()
 }
