@@ -217,6 +217,7 @@ impl Claiming<'_> {
                 continue;
             };
             let known = lane.ahead.max(lane.line.last);
+            let looks = looks.min(line::looks_ahead(known - lane.line.last));
             let (ahead, other) =
                 statements::look_ahead(tx, lane.lane(), known, head, looks).await?;
             lane.ahead = ahead;

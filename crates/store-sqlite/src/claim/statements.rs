@@ -158,7 +158,8 @@ fn weight(row: &SqliteRow) -> Result<u64, sqlx::Error> {
     Ok(u64::try_from(int(row, "weight")?).unwrap_or(0))
 }
 
-/// How far the line of a lane behind `known` is of the key of the message at `head`, and whether another message was met there.
+/// How far the line of a lane is known to be of the key of the message at `head`, given that it is up to `known`, and whether another message
+/// was met behind.
 pub(super) async fn look_ahead(
     tx: &mut SqliteConnection,
     lane: u16,
@@ -173,7 +174,9 @@ pub(super) async fn look_ahead(
         .bind(count(looks))
         .fetch_one(tx)
         .await?;
-    Ok((int(&row, "ahead")?, int(&row, "other")? != 0))
+    let other = int(&row, "other")? != 0;
+    let ahead = maybe_int(&row, "ahead")?.filter(|_| !other);
+    Ok((ahead.unwrap_or(known), other))
 }
 
 /// Blocks the keys of these waiting messages as busy.

@@ -1,29 +1,29 @@
--- Walks the line of lane ?1 behind position ?2 until it meets a message that is not of the ordering key of the message at ?3, or looked at
--- ?4 rows. Served by outbox_message_lane and the primary key.
-WITH RECURSIVE
-  walk (position, other, looked) AS (
-    SELECT ?2, 0, 0
-    UNION ALL
-    SELECT
-      m.position,
-      NOT (m.topic = head.topic AND m.key IS head.key),
-      walk.looked + 1
-    FROM walk
-    CROSS JOIN outbox_message head
-    CROSS JOIN outbox_message m
-    WHERE walk.other = 0
-      AND walk.looked < ?4
-      AND head.position = ?3
-      AND m.position = (
-        SELECT n.position
-        FROM outbox_message n
-        WHERE n.lane = ?1
-          AND n.position > walk.position
-        ORDER BY n.position
-        LIMIT 1
-      )
-  )
+-- Looks at the next ?4 rows of the line of lane ?1 behind position ?2: how far they go, and whether one of them is not of the ordering key of the
+-- message at ?3, which ends the look. Served by outbox_message_lane and the primary key.
 SELECT
-  max(iif(other, NULL, position)) AS ahead,
-  max(other) AS other
-FROM walk
+  (
+    SELECT max(position)
+    FROM (
+      SELECT m.position
+      FROM outbox_message m
+      WHERE m.lane = ?1
+        AND m.position > ?2
+      ORDER BY m.position
+      LIMIT ?4
+    )
+  ) AS ahead,
+  EXISTS (
+    SELECT 1
+    FROM (
+      SELECT m.topic, m.key
+      FROM outbox_message m
+      WHERE m.lane = ?1
+        AND m.position > ?2
+      ORDER BY m.position
+      LIMIT ?4
+    ) AS behind
+    WHERE NOT (
+      behind.topic = (SELECT head.topic FROM outbox_message head WHERE head.position = ?3)
+      AND behind.key IS (SELECT head.key FROM outbox_message head WHERE head.position = ?3)
+    )
+  ) AS other
