@@ -43,7 +43,7 @@ const OUTPUT: &str = "Output";
 const EXAMPLES: &str = "\
 Examples:
   outbox migrate --store sqlite:orders.db
-  echo '{\"topic\":\"orders\",\"key\":\"o-1\",\"payload\":{\"total\":9900}}' | outbox save --store sqlite:orders.db
+  echo '{\"topic\":\"orders\",\"key\":\"o-1\",\"payload\":1042}' | outbox save --store sqlite:orders.db
   outbox relay --store sqlite:orders.db --to stdout: --until-empty
   outbox status --store sqlite:orders.db";
 

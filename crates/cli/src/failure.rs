@@ -40,6 +40,16 @@ impl Failure {
             ..self
         }
     }
+
+    /// The same failure, saying this too.
+    #[must_use]
+    pub(crate) fn also(self, line: impl fmt::Display) -> Self {
+        let hint = match &self.hint {
+            Some(hint) => format!("{hint}\n{line}"),
+            None => line.to_string(),
+        };
+        self.hint(hint)
+    }
 }
 
 impl fmt::Display for Failure {

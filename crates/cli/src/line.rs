@@ -7,8 +7,10 @@ mod pointer;
 
 use std::time::Duration;
 
-use outbox::envelope::Envelope;
-use outbox::message::{InvalidMessage, Message, Topic};
+use outbox::{
+    envelope::Envelope,
+    message::{InvalidMessage, Message, Topic},
+};
 use thiserror::Error;
 
 pub(crate) use pointer::Pointer;
@@ -32,7 +34,7 @@ pub(crate) struct EnvelopeOptions {
 pub(crate) enum BadLine {
     #[error("it is not valid UTF-8")]
     NotText,
-    #[error("it is neither a BabelQueue envelope nor a message: {0}")]
+    #[error("it is neither a BabelQueue envelope nor a message: {}", in_one_line(.0))]
     Json(serde_json::Error),
     #[error("it has {0}; a message has exactly one of payload, payload_text and payload_base64")]
     Payloads(&'static str),
@@ -45,6 +47,15 @@ pub(crate) enum BadLine {
     },
     #[error(transparent)]
     Limit(#[from] InvalidMessage),
+}
+
+/// The parser counts lines within the line, which would mislead whoever looks for line 1 of a file.
+fn in_one_line(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" at line 1 column ") {
+        Some((what, column)) => format!("{what} (column {column})"),
+        None => text,
+    }
 }
 
 /// Reads a line without its line end.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use outbox::file::FilePublisher;
-use outbox::publisher::Publisher;
+use outbox::{file::FilePublisher, publisher::Publisher};
 
 use crate::{exit::Exit, failure::Failure};
 

@@ -5,11 +5,16 @@ use std::{
     fs,
     io::{self, ErrorKind},
     path::Path,
+    time::Duration,
 };
 
-use outbox::sqlite::{SqliteStore, connect_options};
-use outbox::store::{SaveError, StoreError};
+use outbox::{
+    sqlite::{SqliteStore, connect_options},
+    store::{SaveError, StoreError},
+};
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
+
+use tokio::time::timeout;
 
 use crate::{
     args::StoreArgs,
@@ -34,16 +39,34 @@ pub(crate) struct Opened {
     pub(crate) pool: SqlitePool,
 }
 
+/// How long closing may take; a connection that hangs must not keep the program.
+const CLOSING: Duration = Duration::from_secs(2);
+
 /// The most connections that one command opens.
 const CONNECTIONS: u32 = 4;
 
-/// Opens the store; changes nothing in it.
-pub(crate) async fn open(args: &StoreArgs) -> Result<Opened, Failure> {
+/// Opens the store, which changes nothing in it, does the work, and closes it again.
+pub(crate) async fn with<T>(
+    args: &StoreArgs,
+    work: impl AsyncFnOnce(Opened) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let pool = pool(args, Access::Use)?;
-    let store = SqliteStore::open(pool.clone())
-        .await
-        .map_err(|error| failure(&error))?;
-    Ok(Opened { store, pool })
+    let worked = match SqliteStore::open(pool.clone()).await {
+        Ok(store) => {
+            let pool = pool.clone();
+            work(Opened { store, pool }).await
+        }
+        Err(error) => Err(failure(&error)),
+    };
+    close(&pool).await;
+    worked
+}
+
+/// Closes every connection. The last one to close brings the write-ahead log back into the file, so that a copy of the file alone is whole.
+pub(crate) async fn close(pool: &SqlitePool) {
+    if timeout(CLOSING, pool.close()).await.is_err() {
+        tracing::debug!("a connection to the store did not close in time");
+    }
 }
 
 /// The connections to the database; none is opened yet, so that whatever is wrong with the file is told by the store.

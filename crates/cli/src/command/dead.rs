@@ -5,8 +5,7 @@ mod show;
 mod step;
 
 use clap::{Args, Subcommand};
-use outbox::message::MessageId;
-use outbox::store::DeadFilter;
+use outbox::{message::MessageId, store::DeadFilter};
 
 use crate::{exit::Exit, failure::Failure, output::Output};
 

@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use outbox::file::FilePublisher;
-use outbox::relay::{Relay, RelayError, Report};
-use outbox::store::{OutboxOperator, Status};
+use outbox::{
+    file::FilePublisher,
+    relay::{Relay, RelayError, Report},
+    store::{OutboxOperator, Status},
+};
 use tokio::{
     sync::watch,
     task::JoinSet,

@@ -45,9 +45,9 @@ pub(crate) async fn run(args: MigrateArgs, output: Output) -> Result<Exit, Failu
         return Ok(Exit::Done);
     }
     let pool = store::pool(&args.store, Access::Create)?;
-    SqliteStore::migrate(&pool)
-        .await
-        .map_err(|error| store::failure(&error))?;
+    let migrated = SqliteStore::migrate(&pool).await;
+    store::close(&pool).await;
+    migrated.map_err(|error| store::failure(&error))?;
     output.result(&Shown::Migrated(true), || {
         "the outbox tables are up to date".to_owned()
     })?;

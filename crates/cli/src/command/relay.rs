@@ -6,8 +6,11 @@ mod until;
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
-use outbox::relay::{Relay, RelayError, Report};
-use outbox::store::{OutboxOperator, Status};
+use outbox::{
+    relay::{Relay, RelayError, Report},
+    sqlite::SqliteStore,
+    store::OutboxOperator,
+};
 use serde::Serialize;
 
 use self::options::RelayOptions;
@@ -116,49 +119,42 @@ async fn relay(
     output: Output,
 ) -> Result<Exit, Failure> {
     let config = args.options.config()?;
-    let store = Arc::new(store::open(&args.store).await?.store);
-    let relay = Relay::with_config(Arc::clone(&store), destination.open()?, config)
-        .map_err(|error| Failure::caused(Exit::Input, &error))?;
-
-    let mut ended = Ended::Signal;
-    let stop = until::first(
-        &mut ended,
-        signals::stop()?,
-        args.time,
-        args.until_empty.then_some(&*store),
-    );
-    let report = relay.run(stop).await.map_err(|error| failure(&error))?;
-
-    let left = if args.until_empty {
-        let status = store
-            .status()
-            .await
-            .map_err(|error| store::failure(&error))?;
-        Some(Pending::from(&status))
-    } else {
-        None
-    };
-    output.result(&shown(ended, report, left), || text(report, left))?;
-    Ok(match left {
-        Some(left) if left.total > 0 => Exit::Left,
-        _ => Exit::Done,
+    store::with(&args.store, async |opened| {
+        let store = Arc::new(opened.store);
+        let relay = Relay::with_config(Arc::clone(&store), destination.open()?, config)
+            .map_err(|error| Failure::caused(Exit::Input, &error))?;
+        let watched = args.until_empty.then_some(&*store);
+        let mut ended = Ended::Signal;
+        let stop = until::first(&mut ended, signals::stop()?, args.time, watched);
+        let report = relay.run(stop).await.map_err(|error| failure(&error))?;
+        let left = match watched {
+            Some(store) => Some(pending(store).await?),
+            None => None,
+        };
+        output.result(&shown(ended, report, left), || text(report, left))?;
+        Ok(match left {
+            Some(left) if left.total > 0 => Exit::Left,
+            _ => Exit::Done,
+        })
     })
+    .await
 }
 
-impl From<&Status> for Pending {
-    fn from(status: &Status) -> Self {
-        Self {
-            total: status.pending(),
-            held: status.held,
-            later: status.later,
-        }
-    }
+async fn pending(store: &SqliteStore) -> Result<Pending, Failure> {
+    let status = store.status().await;
+    let status = status.map_err(|error| store::failure(&error))?;
+    Ok(Pending {
+        total: status.pending(),
+        held: status.held,
+        later: status.later,
+    })
 }
 
 fn failure(error: &RelayError) -> Failure {
     match error {
         RelayError::Closed(_) => Failure::caused(Exit::Closed, error),
         RelayError::Store(error) => store::failure(error),
+        RelayError::Unrecorded { .. } => Failure::caused(Exit::Busy, error),
         _ => Failure::caused(Exit::Broken, error),
     }
 }

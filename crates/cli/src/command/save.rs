@@ -5,8 +5,10 @@ mod lines;
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use outbox::message::Topic;
-use outbox::store::{Due, OutboxWriter, Save};
+use outbox::{
+    message::Topic,
+    store::{Due, OutboxWriter, Save},
+};
 use serde::Serialize;
 use tokio::task::block_in_place;
 
@@ -87,43 +89,43 @@ struct Progress {
     failed_line: Option<u64>,
 }
 
+impl Progress {
+    fn text(&self) -> String {
+        let stored = format!(
+            "stored {} from {}",
+            count(self.stored, "message"),
+            count(self.lines, "line")
+        );
+        match self.resume_line {
+            None => stored,
+            Some(1) => "nothing was stored".to_owned(),
+            Some(line) => format!("{stored}; resume with: tail -n +{line}"),
+        }
+    }
+}
+
 pub(crate) async fn run(args: SaveArgs, output: Output) -> Result<Exit, Failure> {
     let mut lines = Lines::open(&args.file, args.batch)?;
-    let opened = store::open(&args.store).await?;
     let options = EnvelopeOptions {
         topic: args.topic,
         key: args.key_field,
     };
-    let mut progress = Progress::default();
-    match save(&mut lines, &options, &opened, &mut progress).await {
-        Ok(()) => {
-            let (stored, lines) = (progress.stored, progress.lines);
-            output.result(&progress, || {
-                format!(
-                    "stored {} from {}",
-                    count(stored, "message"),
-                    count(lines, "line")
-                )
-            })?;
-            Ok(Exit::Done)
+    store::with(&args.store, async |opened| {
+        let mut progress = Progress::default();
+        match save(&mut lines, &options, &opened, &mut progress).await {
+            Ok(()) => {
+                output.result(&progress, || progress.text())?;
+                Ok(Exit::Done)
+            }
+            Err(failure) => {
+                progress.resume_line = Some(progress.lines + 1);
+                let failure = failure.also(progress.text());
+                output.failure_after(&failure, &progress);
+                Ok(failure.exit)
+            }
         }
-        Err(failure) => {
-            let resume = progress.lines + 1;
-            progress.resume_line = Some(resume);
-            let stored = format!(
-                "stored {} from {}; resume with: tail -n +{resume}",
-                count(progress.stored, "message"),
-                count(progress.lines, "line"),
-            );
-            let hint = match &failure.hint {
-                Some(hint) => format!("{hint}\n{stored}"),
-                None => stored,
-            };
-            let failure = failure.hint(hint);
-            output.failure_after(&failure, &progress);
-            Ok(failure.exit)
-        }
-    }
+    })
+    .await
 }
 
 /// Saves batch after batch; `progress` grows with each commit.

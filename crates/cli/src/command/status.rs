@@ -24,11 +24,11 @@ pub(crate) struct StatusArgs {
 }
 
 pub(crate) async fn run(args: StatusArgs, output: Output) -> Result<Exit, Failure> {
-    let store = store::open(&args.store).await?.store;
-    let status = store
-        .status()
-        .await
-        .map_err(|error| store::failure(&error))?;
+    let status = store::with(&args.store, async |opened| {
+        let status = opened.store.status().await;
+        status.map_err(|error| store::failure(&error))
+    })
+    .await?;
     output.result(&Shown::from(&status), || text(&status))?;
     Ok(Exit::Done)
 }

@@ -94,6 +94,27 @@ fn c4_a_message_over_a_limit_is_a_bad_line() {
 }
 
 #[test]
+fn a_copy_of_the_file_alone_has_every_message_once_the_program_has_ended() {
+    let place = Place::migrated();
+    place.run(&["save"], &lines(30, 3)).expect(0);
+    std::fs::copy(place.path("orders.db"), place.path("copy.db")).unwrap();
+    let status = place.run(&["status", "--store", "sqlite:copy.db", "--json"], "");
+    assert_eq!(status.expect(0).json()["pending"]["total"], 30);
+}
+
+#[test]
+fn a_bad_first_line_leaves_nothing_to_resume() {
+    let place = Place::migrated();
+    let ran = place.run(&["save"], r#"{"topic":"t","kee":"k"}"#).expect(2);
+    ran.says(&[
+        "line 1",
+        "unknown field `kee`",
+        "(column 18)",
+        "nothing was stored",
+    ]);
+}
+
+#[test]
 fn nothing_to_save_is_no_error() {
     let place = Place::migrated();
     let saved = place.run(&["save", "-", "--json"], "").expect(0).json();

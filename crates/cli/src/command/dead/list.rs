@@ -1,8 +1,10 @@
 //! `outbox dead list`: dead letters without their payloads.
 
 use clap::Args;
-use outbox::message::Position;
-use outbox::store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator};
+use outbox::{
+    message::Position,
+    store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator},
+};
 use serde::Serialize;
 
 use super::FilterArgs;
@@ -82,20 +84,19 @@ impl<'a> From<&'a DeadLetter> for Row<'a> {
 }
 
 pub(super) async fn run(args: ListArgs, output: Output) -> Result<Exit, Failure> {
-    let store = store::open(&args.store).await?.store;
-    let filter = DeadFilter::from(args.filter);
-    let failed = |error| store::failure(&error);
-    let (matching, _) = store.count_dead(&filter).await.map_err(failed)?;
     let page = DeadPage {
-        filter,
+        filter: DeadFilter::from(args.filter),
         after: args.after.map(Position),
         upto: None,
         limit: args.limit,
     };
-    let letters = store
-        .dead_letters(&page, DeadPayload::Omit)
-        .await
-        .map_err(failed)?;
+    let (matching, letters) = store::with(&args.store, async |opened| {
+        let failed = |error| store::failure(&error);
+        let counted = opened.store.count_dead(&page.filter).await;
+        let letters = opened.store.dead_letters(&page, DeadPayload::Omit).await;
+        Ok((counted.map_err(failed)?.0, letters.map_err(failed)?))
+    })
+    .await?;
     let shown = Shown {
         matching,
         dead: letters.iter().map(Row::from).collect(),

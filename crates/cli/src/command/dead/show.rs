@@ -2,8 +2,10 @@
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use clap::Args;
-use outbox::message::MessageId;
-use outbox::store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator};
+use outbox::{
+    message::MessageId,
+    store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator},
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -52,7 +54,6 @@ enum Headers<'a> {
 }
 
 pub(super) async fn run(args: ShowArgs, output: Output) -> Result<Exit, Failure> {
-    let store = store::open(&args.store).await?.store;
     let page = DeadPage {
         filter: DeadFilter {
             id: Some(args.id.clone()),
@@ -62,10 +63,11 @@ pub(super) async fn run(args: ShowArgs, output: Output) -> Result<Exit, Failure>
         upto: None,
         limit: 1,
     };
-    let letters = store
-        .dead_letters(&page, DeadPayload::Include)
-        .await
-        .map_err(|error| store::failure(&error))?;
+    let letters = store::with(&args.store, async |opened| {
+        let letters = opened.store.dead_letters(&page, DeadPayload::Include).await;
+        letters.map_err(|error| store::failure(&error))
+    })
+    .await?;
     let Some(letter) = letters.first() else {
         return Err(Failure::new(
             Exit::NotFound,

@@ -1,8 +1,10 @@
 //! `outbox dead redrive` and `outbox dead discard`: in bounded steps, up to what was dead when the command began.
 
 use clap::{ArgGroup, Args};
-use outbox::sqlite::SqliteStore;
-use outbox::store::{DeadFilter, DeadPage, OutboxOperator};
+use outbox::{
+    sqlite::SqliteStore,
+    store::{DeadFilter, DeadPage, OutboxOperator},
+};
 use serde::Serialize;
 
 use super::FilterArgs;
@@ -85,61 +87,56 @@ pub(super) async fn discard(args: DiscardArgs, output: Output) -> Result<Exit, F
 }
 
 async fn run(args: StepArgs, step: Step, output: Output) -> Result<Exit, Failure> {
-    let store = store::open(&args.store).await?.store;
     let filter = DeadFilter::from(args.filter);
+    let shown = store::with(&args.store, async |opened| {
+        walk(&opened.store, step, filter, args.dry_run).await
+    })
+    .await?;
+    output.result(&shown, || text(step, &shown))?;
+    Ok(Exit::Done)
+}
+
+/// Counts what matches, and unless that is all, goes through it.
+async fn walk(
+    store: &SqliteStore,
+    step: Step,
+    filter: DeadFilter,
+    dry_run: bool,
+) -> Result<Shown, Failure> {
     let (matching, last) = store
         .count_dead(&filter)
         .await
         .map_err(|error| store::failure(&error))?;
     let (mut done, mut out_of_order) = (0, 0);
-    if !args.dry_run {
-        let page = DeadPage {
-            filter,
-            after: None,
-            upto: last,
-            limit: STEP,
-        };
-        let walked = walk(&store, step, page, &mut done, &mut out_of_order).await;
-        walked.map_err(|failure| {
-            let told = format!("{done} of {matching} were done before; run it again for the rest");
-            failure.hint(told)
-        })?;
-    }
-    let shown = Shown {
-        dry_run: args.dry_run,
-        matching,
-        redriven: (step == Step::Redrive).then_some(done),
-        discarded: (step == Step::Discard).then_some(done),
-        out_of_order: (step == Step::Redrive).then_some(out_of_order),
+    let mut page = DeadPage {
+        filter,
+        after: None,
+        upto: last,
+        limit: STEP,
     };
-    output.result(&shown, || text(step, &shown))?;
-    Ok(Exit::Done)
-}
-
-async fn walk(
-    store: &SqliteStore,
-    step: Step,
-    mut page: DeadPage,
-    done: &mut u64,
-    out_of_order: &mut u64,
-) -> Result<(), Failure> {
-    // Nothing matched, so there is no end to walk to.
-    if page.upto.is_none() {
-        return Ok(());
-    }
-    loop {
+    while !dry_run && page.upto.is_some() {
         let stepped = match step {
             Step::Redrive => store.redrive(&page).await,
             Step::Discard => store.discard(&page).await,
         }
-        .map_err(|error| store::failure(&error))?;
-        *done += u64::try_from(stepped.count).unwrap_or(u64::MAX);
-        *out_of_order += u64::try_from(stepped.out_of_order).unwrap_or(u64::MAX);
+        .map_err(|error| {
+            let told = format!("{done} of {matching} were done before; run it again for the rest");
+            store::failure(&error).hint(told)
+        })?;
+        done += u64::try_from(stepped.count).unwrap_or(u64::MAX);
+        out_of_order += u64::try_from(stepped.out_of_order).unwrap_or(u64::MAX);
         match stepped.last {
             Some(last) => page.after = Some(last),
-            None => return Ok(()),
+            None => break,
         }
     }
+    Ok(Shown {
+        dry_run,
+        matching,
+        redriven: (step == Step::Redrive).then_some(done),
+        discarded: (step == Step::Discard).then_some(done),
+        out_of_order: (step == Step::Redrive).then_some(out_of_order),
+    })
 }
 
 fn text(step: Step, shown: &Shown) -> String {

@@ -1,9 +1,11 @@
 //! A publisher that fails now and then, in each of the ways that a broker has.
 
 use async_trait::async_trait;
-use outbox::file::FilePublisher;
-use outbox::message::Topic;
-use outbox::publisher::{PublishError, PublishErrorKind, Published, Publisher, Run};
+use outbox::{
+    file::FilePublisher,
+    message::Topic,
+    publisher::{PublishError, PublishErrorKind, Published, Publisher, Run},
+};
 
 /// Publishes to a file; of a hundred messages, `percent` fail.
 #[derive(Debug)]

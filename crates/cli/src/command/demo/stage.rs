@@ -2,9 +2,11 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use outbox::backoff::Backoff;
-use outbox::relay::RelayConfig;
-use outbox::sqlite::{SqliteStore, connect_options};
+use outbox::{
+    backoff::Backoff,
+    relay::RelayConfig,
+    sqlite::{SqliteStore, connect_options},
+};
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
 use tempfile::TempDir;
 

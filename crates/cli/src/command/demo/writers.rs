@@ -5,8 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use outbox::message::Message;
-use outbox::sqlite::SqliteStore;
+use outbox::{message::Message, sqlite::SqliteStore};
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::task::JoinSet;
 

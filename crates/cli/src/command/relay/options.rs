@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use outbox::backoff::Backoff;
-use outbox::relay::RelayConfig;
-use outbox::store::AfterDeath;
+use outbox::{backoff::Backoff, relay::RelayConfig, store::AfterDeath};
 
 use crate::{args::duration, command::save::at_least_one, exit::Exit, failure::Failure};
 

@@ -2,8 +2,10 @@
 
 use std::{future::Future, time::Duration};
 
-use outbox::sqlite::SqliteStore;
-use outbox::store::{OutboxOperator, Status};
+use outbox::{
+    sqlite::SqliteStore,
+    store::{OutboxOperator, Status},
+};
 use tokio::time::{Instant, sleep};
 
 use super::Ended;
