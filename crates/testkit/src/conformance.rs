@@ -86,6 +86,7 @@ macro_rules! conformance {
                 o6_an_operator_makes_a_waiting_key_due;
             scheduled:
                 o1_a_scheduled_message_joins_when_due_never_early,
+                o1_a_message_that_is_due_takes_no_other_along,
                 o8_a_scheduled_message_does_not_hold_its_key,
                 o8_a_message_that_joins_takes_its_place_by_position,
                 o3_a_message_that_joins_waits_for_the_holder_of_its_key,
@@ -149,6 +150,7 @@ macro_rules! conformance {
                 case34_a_late_confirmation_finds_its_message_in_the_waiting_line,
                 case34_a_late_confirmation_finds_an_unkeyed_retry,
                 o6_a_block_without_messages_does_not_last,
+                case35_a_stale_renewal_prolongs_nobodys_lease,
                 case35_a_renewal_after_the_release_leases_nothing,
                 case35_a_renewal_after_the_last_settlement_leases_nothing,
                 case35_a_settlement_sent_twice_counts_once,

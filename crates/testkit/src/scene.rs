@@ -308,14 +308,15 @@ impl<H: Harness> Scene<H> {
 
     pub(crate) async fn drain_with(&self, request: ClaimRequest) -> Vec<String> {
         let mut out = Vec::new();
-        loop {
+        for () in rounds() {
             let taken = self.claim_with(request.clone()).await;
             if taken.is_empty() && taken.moved() == 0 {
-                return out;
+                break;
             }
             out.extend(taken.payloads());
             self.publish(&taken).await;
         }
+        out
     }
 
     pub(crate) async fn status(&self) -> Status {
@@ -348,6 +349,12 @@ impl<H: Harness> Scene<H> {
             .await
             .expect("the store lists dead letters")
     }
+}
+
+/// Rounds of a case that goes on until nothing is left; a store that never comes to rest fails it.
+pub(crate) fn rounds() -> impl Iterator<Item = ()> {
+    let no_end = std::iter::once_with(|| panic!("the store never comes to rest"));
+    std::iter::repeat_n((), 2_000).chain(no_end)
 }
 
 /// What a claim of one lane asks for.

@@ -164,6 +164,21 @@ pub async fn o6_a_block_without_messages_does_not_last<H: Harness>() {
     s.assert_empty().await;
 }
 
+/// Case 35, D2: a late renewal prolongs no lease but its own.
+pub async fn case35_a_stale_renewal_prolongs_nobodys_lease<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.save("k", "a").await;
+    let stale = s.claim().await;
+    s.advance(PAST_LEASE).await;
+    let held = s.claim().await;
+    s.advance(secs(20)).await;
+    assert_eq!(s.extend(&stale).await, [stale.token().clone()]);
+    s.advance(secs(11)).await;
+    let next = s.claim().await;
+    assert_eq!(next.payloads(), ["a"], "the lease ran out");
+    assert_eq!(s.extend(&held).await, [held.token().clone()]);
+}
+
 /// Case 35, D2: release changes the token: a late renewal leases nothing for nobody.
 pub async fn case35_a_renewal_after_the_release_leases_nothing<H: Harness>() {
     let s = Scene::<H>::new().await;

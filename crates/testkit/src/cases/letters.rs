@@ -5,7 +5,7 @@ use outbox_store::{AfterDeath, DeadFilter, DeadPage, DeadPayload, OutboxOperator
 
 use crate::{
     Harness,
-    scene::{Scene, all_dead, message, numbered},
+    scene::{Scene, all_dead, message, numbered, rounds},
     taken::dead,
 };
 
@@ -53,7 +53,7 @@ pub async fn case22_redrive_goes_in_bounded_pages_once<H: Harness>() {
     for n in 0..25 {
         s.save(&format!("k{n}"), "x").await;
     }
-    loop {
+    for () in rounds() {
         let taken = s.claim().await;
         if taken.is_empty() {
             break;
@@ -72,7 +72,7 @@ pub async fn case22_redrive_goes_in_bounded_pages_once<H: Harness>() {
         limit: 10,
     };
     let mut counts = Vec::new();
-    loop {
+    for () in rounds() {
         let stepped = s.store().redrive(&page).await.expect("it redrives");
         let Some(reached) = stepped.last else { break };
         counts.push(stepped.count);

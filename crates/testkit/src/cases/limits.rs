@@ -4,7 +4,7 @@ use outbox_store::{ClaimRequest, Outcome};
 
 use crate::{
     Harness,
-    scene::{Scene, ask, message, numbered, secs},
+    scene::{Scene, ask, message, numbered, rounds, secs},
     taken::retry,
 };
 
@@ -92,7 +92,7 @@ pub async fn o7_a_large_head_does_not_starve_beside_small_ones<H: Harness>() {
     let keys = s.keys_apart();
     s.put(&message(&keys[0], vec![b'L'; 5_000])).await;
     let mut claims = 0;
-    loop {
+    for () in rounds() {
         for key in &keys[1..] {
             s.save(key, "small").await;
         }

@@ -7,7 +7,7 @@ use outbox_store::{ClaimRequest, LaneFilter, Outcome};
 
 use crate::{
     Harness,
-    scene::{Scene, ask, message, numbered, only, secs},
+    scene::{Scene, ask, message, numbered, only, rounds, secs},
     taken::{retry, retry_in_place},
 };
 
@@ -196,7 +196,7 @@ pub async fn case11_unkeyed_failures_fill_no_batch_again<H: Harness>() {
         s.save(None::<&str>, "fails").await;
     }
     let limit_5 = || ClaimRequest { limit: 5, ..ask() };
-    loop {
+    for () in rounds() {
         let taken = s.claim_with(limit_5()).await;
         if taken.is_empty() {
             break;
@@ -293,7 +293,7 @@ pub async fn case8_unkeyed_messages_block_each_other_nowhere<H: Harness>() {
     s.put_all(&messages).await;
     let mut lanes = HashSet::new();
     let mut out = Vec::new();
-    loop {
+    for () in rounds() {
         let taken = s.claim_up_to(10).await;
         if taken.is_empty() {
             break;

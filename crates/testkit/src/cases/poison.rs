@@ -4,7 +4,7 @@ use outbox_store::{AfterDeath, ClaimRequest, DeathReason, OutboxOperator, Outcom
 
 use crate::{
     Harness,
-    scene::{PAST_LEASE, Scene, all_dead, ask, message, numbered, only},
+    scene::{PAST_LEASE, Scene, all_dead, ask, message, numbered, only, rounds},
     taken::{Taken, payload},
 };
 
@@ -52,7 +52,7 @@ pub async fn case44_a_poison_message_is_found_and_no_innocent_dies<H: Harness>()
     s.save(&keys[0], "behind").await;
     let small = || ClaimRequest { limit: 8, ..ask() };
     let mut out = Vec::new();
-    loop {
+    for () in rounds() {
         let taken = s.claim_with(small()).await;
         if taken.is_empty() && taken.moved() == 0 {
             break;
@@ -95,7 +95,7 @@ pub async fn case44_relays_killed_together_kill_no_message<H: Harness>() {
     }
     s.advance(PAST_LEASE).await;
     let mut out = Vec::new();
-    loop {
+    for () in rounds() {
         let taken = s.claim_with(two()).await;
         if taken.is_empty() && taken.moved() == 0 {
             break;

@@ -6,7 +6,7 @@ use outbox_store::{AfterDeath, DeathReason, MAX_DELAY, Outcome};
 
 use crate::{
     Harness,
-    scene::{Scene, message, numbered, secs},
+    scene::{Scene, message, numbered, rounds, secs},
     taken::{dead, retry, retry_in_place, transient},
 };
 
@@ -141,7 +141,7 @@ pub async fn case39_any_delay_settles_and_is_clamped<H: Harness>() {
         counted: true,
         error: String::new(),
     };
-    loop {
+    for () in rounds() {
         let taken = s.claim().await;
         if taken.is_empty() {
             break;

@@ -7,7 +7,7 @@ use outbox_store::{ClaimRequest, Due, Outcome, Save};
 
 use crate::{
     Harness,
-    scene::{Scene, ask, message, numbered, secs},
+    scene::{Scene, ask, message, numbered, rounds, secs},
     taken::{Taken, retry},
 };
 
@@ -21,6 +21,23 @@ pub async fn o1_a_scheduled_message_joins_when_due_never_early<H: Harness>() {
     s.advance(secs(20)).await;
     assert_eq!(s.drain().await, ["a"]);
     s.assert_empty().await;
+}
+
+/// O1: of several scheduled messages of a lane only those that are due join.
+pub async fn o1_a_message_that_is_due_takes_no_other_along<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.schedule("k", "later", secs(90)).await;
+    s.schedule("k", "due", secs(60)).await;
+    s.advance(secs(60)).await;
+    let taken = s.claim().await;
+    assert_eq!(
+        (taken.payloads(), taken.moved()),
+        (vec!["due".to_owned()], 1)
+    );
+    s.publish(&taken).await;
+    assert!(s.drain().await.is_empty());
+    s.advance(secs(30)).await;
+    assert_eq!(s.drain().await, ["later"]);
 }
 
 /// O8: scheduled and never tried, it does not hold its key back, though its position is smaller.
@@ -167,7 +184,7 @@ pub async fn case37_many_scheduled_messages_fall_due_at_once<H: Harness>() {
     s.advance(secs(60)).await;
     let mut handed: Vec<(Taken, usize)> = Vec::new();
     let mut claims = 0;
-    loop {
+    for () in rounds() {
         let taken = s.claim_up_to(10).await;
         claims += 1;
         if taken.is_empty() && taken.moved() == 0 {

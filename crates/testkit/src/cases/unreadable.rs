@@ -4,7 +4,7 @@ use outbox_store::{AfterDeath, DeathReason, OutboxOperator, Outcome};
 
 use crate::{
     Corruption, Harness,
-    scene::{Scene, all_dead, message, numbered, secs},
+    scene::{Scene, all_dead, message, numbered, rounds, secs},
     taken::{Taken, retry},
 };
 
@@ -72,7 +72,7 @@ pub async fn f7_each_kind_of_bad_row_is_handed_out_as_unreadable<H: Harness>() {
         s.harness.corrupt(bad, how).await;
         let mut rows = Vec::new();
         let mut out = Vec::new();
-        loop {
+        for () in rounds() {
             let taken = s.claim().await;
             if taken.is_empty() {
                 break;
@@ -171,7 +171,7 @@ pub async fn f7_a_bad_row_anywhere_fails_no_claim<H: Harness>() {
         let mut found = Vec::new();
         for expected in [&[][..], &["head"]] {
             let mut out = Vec::new();
-            loop {
+            for () in rounds() {
                 let taken = s.claim().await;
                 if taken.is_empty() && taken.moved() == 0 {
                     break;

@@ -4,7 +4,7 @@ use outbox_store::{ClaimRequest, OutboxOperator, Outcome};
 
 use crate::{
     Harness,
-    scene::{Scene, ask, message, numbered, ordering_key, secs},
+    scene::{Scene, ask, message, numbered, ordering_key, rounds, secs},
     taken::{retry, retry_in_place},
 };
 
@@ -143,7 +143,7 @@ pub async fn case38_many_due_keys_do_not_overfill_a_claim<H: Harness>() {
         .flat_map(|key| (0..10).map(move |n| message(key, format!("m{n}"))))
         .collect();
     s.put_all(&messages).await;
-    loop {
+    for () in rounds() {
         let taken = s.claim_up_to(1_000).await;
         if taken.is_empty() && taken.moved() == 0 {
             break;
@@ -153,7 +153,7 @@ pub async fn case38_many_due_keys_do_not_overfill_a_claim<H: Harness>() {
     assert_eq!(s.status().await.waiting, 600);
     s.advance(secs(60)).await;
     let mut out = Vec::new();
-    loop {
+    for () in rounds() {
         // The limit itself is checked in every claim.
         let taken = s.claim_up_to(20).await;
         if taken.is_empty() && taken.moved() == 0 {
