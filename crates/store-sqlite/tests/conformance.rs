@@ -11,7 +11,7 @@ use outbox_message::Position;
 use outbox_store::{Save, SaveError, Saved};
 use outbox_store_sqlite::{SqliteStore, connect_options};
 use outbox_testkit::{Capabilities, Corruption, Harness};
-use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
+use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction, sqlite::SqliteSynchronous};
 use tempfile::TempDir;
 
 struct SqliteHarness {
@@ -35,7 +35,10 @@ impl Harness for SqliteHarness {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("app.db");
-        let options = connect_options(&format!("sqlite:{}", file.display())).unwrap();
+        // No test cuts the power.
+        let options = connect_options(&format!("sqlite:{}", file.display()))
+            .unwrap()
+            .synchronous(SqliteSynchronous::Off);
         let pool = SqlitePool::connect_with(options.create_if_missing(true))
             .await
             .unwrap();
