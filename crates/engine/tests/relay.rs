@@ -6,6 +6,8 @@ mod circuits;
 mod crashes;
 #[path = "relay/failures.rs"]
 mod failures;
+#[path = "relay/late_answers.rs"]
+mod late_answers;
 #[path = "relay/order.rs"]
 mod order;
 #[path = "relay/random.rs"]

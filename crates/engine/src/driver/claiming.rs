@@ -133,11 +133,7 @@ impl Driver {
             max_bytes: self.config.batch_bytes,
             max_lanes: if one { 1 } else { self.config.max_lanes },
             lease: self.config.lease,
-            lanes: match alone {
-                Some(alone) => LaneFilter::Only(vec![alone.lane]),
-                None if self.left_out.is_empty() => LaneFilter::All,
-                None => LaneFilter::Except(self.left_out.keys().copied().collect()),
-            },
+            lanes: self.claimable(alone),
         };
         self.claiming.under_way = Some(UnderWay {
             probe,
@@ -147,6 +143,22 @@ impl Driver {
         let (store, asked) = (Arc::clone(&self.store), Asked::now(&self.wall));
         self.tasks
             .spawn(async move { Event::Claimed(asked, store.claim(&request).await) });
+    }
+
+    /// Which lanes a claim may lease. Never one that is in hand: the store may have released it in a settlement whose
+    /// answer is still on its way, and that answer would then be taken for one about the new lease.
+    fn claimable(&self, alone: Option<Alone>) -> LaneFilter {
+        if let Some(Alone { lane, .. }) = alone {
+            let free = !self.held.contains_key(&lane);
+            return LaneFilter::Only(free.then_some(lane).into_iter().collect());
+        }
+        let in_hand = self.held.keys().chain(self.left_out.keys());
+        let except: Vec<Lane> = in_hand.copied().collect();
+        if except.is_empty() {
+            LaneFilter::All
+        } else {
+            LaneFilter::Except(except)
+        }
     }
 
     pub(super) fn claimed(&mut self, asked: Asked, result: Result<Claim, StoreError>) {
