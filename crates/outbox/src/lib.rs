@@ -11,10 +11,10 @@
 //! | save messages in your transaction | [`Outbox::write`], [`Outbox::save`], [`Outbox::save_all`] | |
 //! | make an envelope, or a message without one | [`Envelope`], [`Message`], [`Key`] | |
 //! | schedule a message, or save it once | [`Save`] | |
-//! | keep messages in SQLite | [`sqlite`] | `sqlite` |
-//! | keep messages in memory, in tests | `Outbox::memory` in [`memory`] | `memory` |
-//! | publish what was saved | [`Relay`], [`RelayConfig`], [`Report`] | `relay` |
-//! | publish to a file or to standard output | [`file`] | `file` |
+//! | keep messages in SQLite | `sqlite` | `sqlite` |
+//! | keep messages in memory, in tests | `Outbox::memory`, `memory` | `memory` |
+//! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
+//! | publish to a file or to standard output | `file` | `file` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
 //! | write a store of your own | [`store`], and the crate `outbox-testkit` | |

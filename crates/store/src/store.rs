@@ -72,7 +72,11 @@ impl<S: OutboxStore + ?Sized> OutboxStore for Arc<S> {
         (**self).settle(lanes).await
     }
 
-    async fn extend(&self, tokens: &[LaneToken], lease: Duration) -> Result<Vec<LaneToken>, StoreError> {
+    async fn extend(
+        &self,
+        tokens: &[LaneToken],
+        lease: Duration,
+    ) -> Result<Vec<LaneToken>, StoreError> {
         (**self).extend(tokens, lease).await
     }
 
