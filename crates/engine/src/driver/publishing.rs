@@ -24,6 +24,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct InFlight {
     lane: Lane,
+    /// The claim of the lane: a call may end after its lane was given up and claimed anew.
+    claim: u64,
     run: RunId,
     destination: String,
     messages: Arc<[Delivery]>,
@@ -120,6 +122,7 @@ impl Driver {
             .spawn(async move { Event::Served(service.serve().await) });
         let in_flight = InFlight {
             lane,
+            claim: held.claim,
             run,
             destination,
             messages,
@@ -129,12 +132,16 @@ impl Driver {
         self.runs.insert(call.id(), in_flight);
     }
 
+    fn held_of(&mut self, lane: Lane, claim: u64) -> Option<&mut Held> {
+        self.held.get_mut(&lane).filter(|held| held.claim == claim)
+    }
+
     /// Takes in that a publish call was dropped: nothing is known of its messages.
     pub(super) fn abandoned(&mut self, call: Id) {
         let Some(in_flight) = self.runs.remove(&call) else {
             return;
         };
-        if let Some(held) = self.held.get_mut(&in_flight.lane) {
+        if let Some(held) = self.held_of(in_flight.lane, in_flight.claim) {
             held.complete(in_flight.run, 0, None);
         }
     }
@@ -146,6 +153,7 @@ impl Driver {
         };
         let InFlight {
             lane,
+            claim,
             run,
             destination,
             messages,
@@ -182,7 +190,7 @@ impl Driver {
             self.left_out
                 .insert(lane, Instant::now() + self.config.transient_delay);
         }
-        if let Some(held) = self.held.get_mut(&lane) {
+        if let Some(held) = self.held_of(lane, claim) {
             held.complete(run, judged.confirmed, judged.failure);
             if served.stale {
                 held.end_lease();
