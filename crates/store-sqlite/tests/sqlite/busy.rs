@@ -89,7 +89,7 @@ async fn a_relay_that_finds_the_write_lock_taken_reports_a_passing_error() {
     let writer = scratch.pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let error = store.claim(&request(1)).await.unwrap_err();
     assert!(matches!(error, StoreError::Database { .. }) && error.is_transient());
-    drop(writer);
+    writer.rollback().await.unwrap();
     assert_eq!(store.claim(&request(1)).await.unwrap().entries.len(), 1);
 }
 
