@@ -287,7 +287,7 @@ impl Claiming<'_> {
         let empty = due.iter().filter(|due| due.head.is_none());
         let empty: Vec<i64> = empty.map(|due| due.number).collect();
         if !empty.is_empty() {
-            statements::delete_empty_blocks(tx, &empty).await?;
+            self.moved += statements::delete_empty_blocks(tx, &empty).await?;
             self.moved += empty.len();
         }
         Ok(())

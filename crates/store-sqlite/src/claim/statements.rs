@@ -249,16 +249,16 @@ pub(super) async fn read_waiting(
         .collect()
 }
 
-/// Deletes blocks behind which nothing waits.
+/// Deletes blocks behind which nothing waits. Returns how many.
 pub(super) async fn delete_empty_blocks(
     tx: &mut SqliteConnection,
     numbers: &[i64],
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/delete_empty_blocks.sql"))
+) -> Result<usize, sqlx::Error> {
+    let done = sqlx::query(include_str!("../sql/delete_empty_blocks.sql"))
         .bind(to_json(numbers))
         .execute(tx)
         .await?;
-    Ok(())
+    Ok(usize::try_from(done.rows_affected()).unwrap_or(usize::MAX))
 }
 
 /// Reads the chosen messages whole, in the order given. Rows come one by one, so that a payload is in memory once or twice, not in a list of rows.
