@@ -51,7 +51,8 @@ pub struct Claim {
     pub lanes: Vec<LaneLease>,
     /// What was handed out, grouped by lane and ordered by position within each.
     pub entries: Vec<Entry>,
-    /// How many messages were promoted or set aside. If this is not zero the claim made progress even without entries.
+    /// How many messages were promoted or set aside, and how many blocks without messages were removed. If this is not zero the claim made
+    /// progress even without entries.
     pub moved: usize,
     /// How long until the next message of a lane that is not leased falls due, if any waits.
     pub next_due: Option<Duration>,

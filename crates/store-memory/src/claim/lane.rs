@@ -55,7 +55,8 @@ impl Claiming<'_> {
             moved += self.set_busy_aside(lane, &key, &window.runnable);
             window.runnable.clear();
         }
-        let waiting = self.read_waiting(lane, room, &window);
+        let (waiting, unblocked) = self.read_waiting(lane, room, &window);
+        moved += unblocked;
         let (entries, no_room) = self.hand_out(&token, room, &window.runnable, &waiting);
 
         // A lane whose head only found no room keeps its turn: it comes first next time, and then its head is taken.
@@ -155,13 +156,13 @@ impl Claiming<'_> {
     }
 
     /// Steps 5 and 6: reads what is due of keys that waited, longest due first, a bounded run of each unless nothing else can
-    /// run; removes due blocks behind which nothing waits any more.
+    /// run; removes due blocks behind which nothing waits any more, and says how many.
     fn read_waiting(
         &mut self,
         lane: Lane,
         room: Room,
         window: &Window,
-    ) -> Vec<(Position, OrderingKey)> {
+    ) -> (Vec<(Position, OrderingKey)>, usize) {
         let frontier = match window.cut {
             None => Position(i64::MAX),
             Some(_) => window.last.unwrap_or(Position(i64::MIN)),
@@ -189,7 +190,7 @@ impl Claiming<'_> {
         for key in &empty {
             self.state.blocks.remove(key);
         }
-        found
+        (found, empty.len())
     }
 
     /// Takes from both reads in turn while there is room, so that neither starves the other, and puts what was taken in order.
