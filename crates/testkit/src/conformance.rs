@@ -150,6 +150,7 @@ macro_rules! conformance {
                 case34_a_late_confirmation_finds_its_message_in_the_waiting_line,
                 case34_a_late_confirmation_finds_an_unkeyed_retry,
                 o6_a_block_without_messages_does_not_last,
+                o7_a_claim_that_only_removed_a_block_made_progress,
                 case35_a_stale_renewal_prolongs_nobodys_lease,
                 case35_a_renewal_after_the_release_leases_nothing,
                 case35_a_renewal_after_the_last_settlement_leases_nothing,

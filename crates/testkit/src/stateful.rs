@@ -35,7 +35,7 @@ pub fn stateful<H: Harness>() {
     let mut runner = TestRunner::new_with_rng(config, rng);
     let outcome = runner.run(&op::history(), |history| {
         run(async {
-            let mut world = world::World::<H>::new(history.relays).await;
+            let mut world = world::World::<H>::new(history.relays, history.keys).await;
             for op in &history.ops {
                 world.step(op).await;
             }

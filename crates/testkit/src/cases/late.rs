@@ -1,11 +1,11 @@
 //! Settlements and renewals that come late, twice, or from a relay that outlived a failover (D2, S6, S7, cases 12, 34 and 35).
 
 use outbox_message::MessageId;
-use outbox_store::{AfterDeath, LaneSettled, Outcome};
+use outbox_store::{AfterDeath, ClaimRequest, LaneSettled, Outcome};
 
 use crate::{
     Harness,
-    scene::{PAST_LEASE, Scene, numbered, secs},
+    scene::{PAST_LEASE, Scene, ask, numbered, secs},
     taken::{dead, retry, retry_in_place},
 };
 
@@ -162,6 +162,34 @@ pub async fn o6_a_block_without_messages_does_not_last<H: Harness>() {
     s.save(&keys[1], "neighbor").await;
     assert_eq!(s.drain().await, ["neighbor"]);
     s.assert_empty().await;
+}
+
+/// Trap 9: a claim that only removed a block made progress, and says so: what else is due must not wait for a poll.
+pub async fn o7_a_claim_that_only_removed_a_block_made_progress<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.save("k", "a").await;
+    let stale = s.claim().await;
+    s.advance(PAST_LEASE).await;
+    let held = s.claim().await;
+    s.settle(&held, &[("a", retry(60))]).await;
+    s.settle(&stale, &[("a", Outcome::Published)]).await;
+    let mut others = s.keys_apart();
+    others.retain(|key| s.lane(key) != s.lane("k"));
+    // They are served once before, so that the next claim takes the lane of the block, which has nothing to give.
+    for _ in 0..2 {
+        for key in &others {
+            s.save(key, "due").await;
+        }
+        let out = s
+            .drain_with(ClaimRequest {
+                max_lanes: 1,
+                ..ask()
+            })
+            .await;
+        assert_eq!(out.len(), others.len());
+        s.advance(secs(60)).await;
+    }
+    s.assert_empty_after_claim().await;
 }
 
 /// Case 35, D2: a late renewal prolongs no lease but its own.

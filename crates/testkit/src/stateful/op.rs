@@ -7,6 +7,8 @@ use proptest::{collection::vec, option, prelude::*};
 #[derive(Debug, Clone)]
 pub(super) struct History {
     pub(super) relays: Relays,
+    /// How many keys there are: few of them meet often, many spread over lanes.
+    pub(super) keys: usize,
     pub(super) ops: Vec<Op>,
 }
 
@@ -27,12 +29,9 @@ pub(super) enum Op {
     /// The transaction that is open longest ends.
     Close { commit: bool },
     /// A relay claims.
-    Claim {
-        limit: usize,
-        max_bytes: usize,
-        max_lanes: usize,
-        only: Option<u16>,
-    },
+    Claim(Ask),
+    /// A relay claims, hands over what it got and settles all of it.
+    Serve { ask: Ask, replies: Vec<Reply> },
     /// A relay hands messages of a leased lane to the broker.
     Publish { lane: usize, replies: Vec<Reply> },
     /// A relay settles a lane, and perhaps a second one with it: what is known so far, or all of it with the lane given back.
@@ -49,6 +48,15 @@ pub(super) enum Op {
     Discard { limit: usize },
     /// An operator makes a key due.
     RetryNow { key: usize },
+}
+
+/// What a claim asks for.
+#[derive(Debug, Clone)]
+pub(super) struct Ask {
+    pub(super) limit: usize,
+    pub(super) max_bytes: usize,
+    pub(super) max_lanes: usize,
+    pub(super) only: Option<u16>,
 }
 
 /// A message to save.
@@ -90,20 +98,25 @@ pub(super) enum Reply {
 }
 
 pub(super) fn history() -> impl Strategy<Value = History> {
-    let relays = prop_oneof![4 => Just(Relays::Lawful), 1 => Just(Relays::Reckless)];
-    (relays, vec(op(), 1..90)).prop_map(|(relays, ops)| History { relays, ops })
+    let relays = prop_oneof![3 => Just(Relays::Lawful), 1 => Just(Relays::Reckless)];
+    (relays, 1..9_usize, vec(op(), 1..90)).prop_map(|(relays, keys, ops)| History {
+        relays,
+        keys,
+        ops,
+    })
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let end = prop_oneof![6 => Just(End::Commit), 1 => Just(End::Rollback), 2 => Just(End::Open)];
     prop_oneof![
         12 => (vec(new_message(), 1..7), end).prop_map(|(messages, end)| Op::Save { messages, end }),
-        3 => any::<bool>().prop_map(|commit| Op::Close { commit }),
-        16 => claim(),
-        16 => (0..4_usize, vec(reply(), 1..8)).prop_map(|(lane, replies)| Op::Publish { lane, replies }),
-        14 => (0..4_usize, any::<bool>(), prop::bool::weighted(0.7))
+        4 => prop::bool::weighted(0.8).prop_map(|commit| Op::Close { commit }),
+        10 => ask().prop_map(Op::Claim),
+        18 => (ask(), vec(reply(), 1..8)).prop_map(|(ask, replies)| Op::Serve { ask, replies }),
+        12 => (0..4_usize, vec(reply(), 1..8)).prop_map(|(lane, replies)| Op::Publish { lane, replies }),
+        10 => (0..4_usize, any::<bool>(), prop::bool::weighted(0.7))
             .prop_map(|(lane, two, whole)| Op::Settle { lane, two, whole }),
-        3 => (0..6_usize).prop_map(|lane| Op::SettleAgain { lane }),
+        4 => (0..3_usize).prop_map(|lane| Op::SettleAgain { lane }),
         3 => (0..6_usize).prop_map(|lane| Op::Extend { lane }),
         9 => (0..4_u64).prop_map(|steps| Op::Advance { steps }),
         3 => (1..4_usize).prop_map(|limit| Op::Redrive { limit }),
@@ -112,11 +125,11 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn claim() -> impl Strategy<Value = Op> {
+fn ask() -> impl Strategy<Value = Ask> {
     let limit = prop_oneof![3 => 1..4_usize, 3 => 4..12_usize, 1 => Just(100_usize)];
     let max_bytes = prop_oneof![4 => Just(1_000_000_usize), 1 => 1..400_usize];
     let only = option::weighted(0.2, 0..8_u16);
-    (limit, max_bytes, 1..4_usize, only).prop_map(|(limit, max_bytes, max_lanes, only)| Op::Claim {
+    (limit, max_bytes, 1..4_usize, only).prop_map(|(limit, max_bytes, max_lanes, only)| Ask {
         limit,
         max_bytes,
         max_lanes,
@@ -126,8 +139,11 @@ fn claim() -> impl Strategy<Value = Op> {
 
 fn new_message() -> impl Strategy<Value = NewMessage> {
     let due = option::weighted(0.2, 0..4_u64);
-    (option::weighted(0.85, 0..8_usize), due, 0..60_usize)
-        .prop_map(|(key, due, bytes)| NewMessage { key, due, bytes })
+    (option::weighted(0.9, 0..8_usize), due, 0..60_usize).prop_map(|(key, due, bytes)| NewMessage {
+        key,
+        due,
+        bytes,
+    })
 }
 
 fn reply() -> impl Strategy<Value = Reply> {
@@ -136,6 +152,6 @@ fn reply() -> impl Strategy<Value = Reply> {
         4 => option::weighted(0.8, 0..4_u64).prop_map(|after| Reply::Refuse { after }),
         2 => any::<bool>().prop_map(|received| Reply::Unavailable { received }),
         2 => any::<bool>().prop_map(|hold| Reply::Kill { hold }),
-        1 => Just(Reply::Leave),
+        3 => Just(Reply::Leave),
     ]
 }

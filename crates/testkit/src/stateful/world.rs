@@ -14,7 +14,7 @@ use outbox_store::{
 };
 
 use super::{
-    op::{End, NewMessage, Op, Relays},
+    op::{Ask, End, NewMessage, Op, Relays},
     record::Record,
     relay::HeldLane,
 };
@@ -49,7 +49,7 @@ struct Open<H: Harness> {
 }
 
 impl<H: Harness> World<H> {
-    pub(super) async fn new(relays: Relays) -> Self {
+    pub(super) async fn new(relays: Relays, key_count: usize) -> Self {
         let scene = Scene::<H>::new().await;
         let lanes = scene.store().lanes();
         let model = Model::new(
@@ -58,6 +58,7 @@ impl<H: Harness> World<H> {
         );
         let mut keys = scene.keys_together(5);
         keys.extend(scene.keys_apart().into_iter().take(4).skip(1));
+        keys.truncate(key_count);
         Self {
             scene,
             relays,
@@ -74,24 +75,17 @@ impl<H: Harness> World<H> {
         match op {
             Op::Save { messages, end } => self.save(messages, *end).await,
             Op::Close { commit } => self.close(*commit).await,
-            Op::Claim {
-                limit,
-                max_bytes,
-                max_lanes,
-                only,
-            } => {
-                let lanes = only.map_or(LaneFilter::All, |lane| {
-                    let lane = Lane(lane % self.scene.store().lanes().get());
-                    LaneFilter::Only(vec![lane, self.scene.lane("k0")])
-                });
-                self.claim(ClaimRequest {
-                    limit: *limit,
-                    max_bytes: *max_bytes,
-                    max_lanes: *max_lanes,
-                    lanes,
-                    ..ask()
-                })
-                .await;
+            Op::Claim(ask) => {
+                self.claim(self.request(ask)).await;
+            }
+            Op::Serve { ask, replies } => {
+                let first = self.held.len();
+                self.claim(self.request(ask)).await;
+                for lane in first..self.held.len() {
+                    self.publish(lane, replies).await;
+                }
+                let all: Vec<_> = (first..self.held.len()).collect();
+                self.settle(&all, true).await;
             }
             Op::Publish { lane, replies } => {
                 if let Some(lane) = self.recent(*lane) {
@@ -125,6 +119,20 @@ impl<H: Harness> World<H> {
                 retried.expect("the store answers");
                 self.model.retry_now(&key);
             }
+        }
+    }
+
+    fn request(&self, asked: &Ask) -> ClaimRequest {
+        let lanes = asked.only.map_or(LaneFilter::All, |lane| {
+            let lane = Lane(lane % self.scene.store().lanes().get());
+            LaneFilter::Only(vec![lane, self.scene.lane("k0")])
+        });
+        ClaimRequest {
+            limit: asked.limit,
+            max_bytes: asked.max_bytes,
+            max_lanes: asked.max_lanes,
+            lanes,
+            ..ask()
         }
     }
 
