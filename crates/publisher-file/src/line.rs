@@ -1,10 +1,10 @@
 //! The line of JSON for one message. Its shape is documented at the crate root and does not change.
 
-use std::io;
+use std::io::{self, Write};
 
-use base64::{Engine, prelude::BASE64_STANDARD};
+use base64::{display::Base64Display, prelude::BASE64_STANDARD};
 use outbox_message::{ContentType, Delivery, PartitionKey};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// How every line begins; by it a line that was cut short is known as ours.
 pub(crate) const OPENING: &[u8] = br#"{"position":"#;
@@ -20,11 +20,11 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    payload_base64: Option<String>,
+    payload_base64: Option<Base64<'a>>,
 }
 
-/// Appends the line of `delivery`, line end included, to `out`.
-pub(crate) fn write(delivery: &Delivery, out: &mut Vec<u8>) -> io::Result<()> {
+/// Writes the line of `delivery`, line end included.
+pub(crate) fn write(delivery: &Delivery, out: &mut dyn Write) -> io::Result<()> {
     let message = &delivery.message;
     let text = std::str::from_utf8(&message.payload).ok();
     let line = Line {
@@ -37,12 +37,20 @@ pub(crate) fn write(delivery: &Delivery, out: &mut Vec<u8>) -> io::Result<()> {
         payload_text: text,
         payload_base64: match text {
             Some(_) => None,
-            None => Some(BASE64_STANDARD.encode(&message.payload)),
+            None => Some(Base64(&message.payload)),
         },
     };
     serde_json::to_writer(&mut *out, &line)?;
-    out.push(b'\n');
-    Ok(())
+    out.write_all(b"\n")
+}
+
+/// Bytes as Base64, written piece by piece: the text of a large payload is never in memory as a whole.
+struct Base64<'a>(&'a [u8]);
+
+impl Serialize for Base64<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(self.0, &BASE64_STANDARD))
+    }
 }
 
 #[cfg(test)]

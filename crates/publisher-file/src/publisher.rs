@@ -2,19 +2,19 @@
 
 use std::{
     fmt,
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write},
     path::Path,
     sync::Arc,
 };
 
 use async_trait::async_trait;
-use outbox_message::Topic;
+use outbox_message::{Delivery, Topic};
 use outbox_publisher::{PublishError, PublishErrorKind, Published, Publisher, Run};
 
 use crate::{
     OpenError, line,
     queue::{AppendError, Queue},
-    sink::{FileSink, StreamSink},
+    sink::{FileSink, Lines, StreamSink},
 };
 
 /// Appends messages to a file or to standard output, a line of JSON each. Must be used inside a tokio runtime.
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone)]
 pub struct FilePublisher {
     destination: Arc<str>,
-    queue: Arc<Queue>,
+    queue: Arc<Queue<Messages>>,
 }
 
 impl FilePublisher {
@@ -69,6 +69,17 @@ impl FilePublisher {
     }
 }
 
+/// The messages of a run, a line each.
+struct Messages(Vec<Delivery>);
+
+impl Lines for Messages {
+    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.0
+            .iter()
+            .try_for_each(|delivery| line::write(delivery, out))
+    }
+}
+
 impl fmt::Debug for FilePublisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FilePublisher")
@@ -84,13 +95,7 @@ impl Publisher for FilePublisher {
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {
-        let mut lines = Vec::new();
-        for delivery in run.messages {
-            if let Err(error) = line::write(delivery, &mut lines) {
-                return Published::failed(0, self.error(Arc::new(error)));
-            }
-        }
-        match self.queue.append(lines).await {
+        match self.queue.append(Messages(run.messages.to_vec())).await {
             Ok(()) => Published::all(run),
             Err(error) => Published::failed(0, self.error(error)),
         }
@@ -101,7 +106,7 @@ impl Publisher for FilePublisher {
 mod tests {
     use std::{collections::HashMap, fs};
 
-    use outbox_message::{Delivery, Lane, LaneToken, Message, Position};
+    use outbox_message::{Lane, LaneToken, Message, Position};
 
     use super::*;
 

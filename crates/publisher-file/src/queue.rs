@@ -1,37 +1,46 @@
 //! Group commit: whoever comes while an append is running goes into the next one. Leaves out where the lines go.
 
 use std::{
-    io, mem,
+    io::{self, Write},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::{sync::oneshot, task};
 
-use crate::sink::Sink;
+use crate::sink::{Lines, Sink};
 
 /// Why an append did not happen. The requests that shared it share the error.
 pub(crate) type AppendError = Arc<io::Error>;
 
 /// Lines that wait for an append, and whoever waits for its end.
-struct Request {
-    lines: Vec<u8>,
+struct Request<L> {
+    lines: L,
     done: oneshot::Sender<Result<(), AppendError>>,
 }
 
-#[derive(Default)]
-struct Waiting {
-    requests: Vec<Request>,
+struct Waiting<L> {
+    requests: Vec<Request<L>>,
     /// Whether a writer is at work; it looks here again before it goes.
     writing: bool,
 }
 
 /// The requests of one sink. At most one writer works at a time, on the runtime's threads for blocking calls.
-pub(crate) struct Queue {
-    waiting: Mutex<Waiting>,
+pub(crate) struct Queue<L> {
+    waiting: Mutex<Waiting<L>>,
     sink: Mutex<Box<dyn Sink>>,
 }
 
-impl Queue {
+impl<L> Default for Waiting<L> {
+    fn default() -> Self {
+        Self {
+            requests: Vec::new(),
+            writing: false,
+        }
+    }
+}
+
+impl<L: Lines + Send + 'static> Queue<L> {
     pub(crate) fn new(sink: impl Sink + 'static) -> Self {
         Self {
             waiting: Mutex::default(),
@@ -40,7 +49,7 @@ impl Queue {
     }
 
     /// Appends whole lines; they are safe when this returns. Dropping the future takes the request back unless its append has begun.
-    pub(crate) async fn append(self: &Arc<Self>, lines: Vec<u8>) -> Result<(), AppendError> {
+    pub(crate) async fn append(self: &Arc<Self>, lines: L) -> Result<(), AppendError> {
         let (done, answer) = oneshot::channel();
         let writer = {
             let mut waiting = lock(&self.waiting);
@@ -64,21 +73,16 @@ impl Queue {
 }
 
 /// The right to write. If it is dropped before its end, by a panic or a runtime that shuts down, the requests still waiting fail with it.
-struct Turn {
-    queue: Arc<Queue>,
+struct Turn<L> {
+    queue: Arc<Queue<L>>,
     ended: bool,
 }
 
-impl Turn {
+impl<L: Lines> Turn<L> {
     fn write(mut self) {
-        let mut lines = Vec::new();
         while let Some(group) = self.next_group() {
-            lines.clear();
-            for request in &group {
-                lines.extend_from_slice(&request.lines);
-            }
-            let result = lock(&self.queue.sink).append(&lines).map_err(Arc::new);
-            for request in group {
+            let result = lock(&self.queue.sink).append(&group).map_err(Arc::new);
+            for request in group.0 {
                 // Nobody listens any more if the publish was abandoned; its lines are out all the same.
                 let _ = request.done.send(result.clone());
             }
@@ -86,7 +90,7 @@ impl Turn {
     }
 
     /// Everything that waits and is still wanted; `None` ends the turn.
-    fn next_group(&mut self) -> Option<Vec<Request>> {
+    fn next_group(&mut self) -> Option<Group<L>> {
         let mut waiting = lock(&self.queue.waiting);
         waiting.requests.retain(|request| !request.done.is_closed());
         if waiting.requests.is_empty() {
@@ -94,11 +98,22 @@ impl Turn {
             self.ended = true;
             return None;
         }
-        Some(mem::take(&mut waiting.requests))
+        Some(Group(mem::take(&mut waiting.requests)))
     }
 }
 
-impl Drop for Turn {
+/// The requests that share an append.
+struct Group<L>(Vec<Request<L>>);
+
+impl<L: Lines> Lines for Group<L> {
+    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.0
+            .iter()
+            .try_for_each(|request| request.lines.write_to(out))
+    }
+}
+
+impl<L> Drop for Turn<L> {
     fn drop(&mut self) {
         if !self.ended {
             *lock(&self.queue.waiting) = Waiting::default();
@@ -117,6 +132,8 @@ mod tests {
 
     use super::*;
 
+    type Lined = Queue<&'static str>;
+
     /// Says that an append began, and ends it with the verdict it is told.
     struct Gate {
         begun: mpsc::Sender<Vec<u8>>,
@@ -124,14 +141,16 @@ mod tests {
     }
 
     impl Sink for Gate {
-        fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-            self.begun.send(lines.to_vec()).unwrap();
+        fn append(&mut self, lines: &dyn Lines) -> io::Result<()> {
+            let mut bytes = Vec::new();
+            lines.write_to(&mut bytes)?;
+            self.begun.send(bytes).unwrap();
             self.verdict.recv().unwrap()
         }
     }
 
     fn gate() -> (
-        Arc<Queue>,
+        Arc<Lined>,
         mpsc::Receiver<Vec<u8>>,
         mpsc::Sender<io::Result<()>>,
     ) {
@@ -140,12 +159,12 @@ mod tests {
         (Arc::new(Queue::new(Gate { begun, verdict })), seen, say)
     }
 
-    fn spawn(queue: &Arc<Queue>, line: &str) -> task::JoinHandle<Result<(), AppendError>> {
-        let (queue, line) = (Arc::clone(queue), line.as_bytes().to_vec());
+    fn spawn(queue: &Arc<Lined>, line: &'static str) -> task::JoinHandle<Result<(), AppendError>> {
+        let queue = Arc::clone(queue);
         tokio::spawn(async move { queue.append(line).await })
     }
 
-    async fn queued(queue: &Queue, count: usize) {
+    async fn queued(queue: &Lined, count: usize) {
         while lock(&queue.waiting).requests.len() != count {
             task::yield_now().await;
         }

@@ -111,13 +111,19 @@ impl Driver {
         }
     }
 
-    /// Whether there is as much in hand as the relay may hold: every claimed message must have started, and the bytes of two claims are the most.
+    /// Whether there is as much in hand as the relay may hold: every claimed message must have started, and there must be room.
     fn is_full(&self) -> bool {
         let waiting = self.held.values().any(|held| held.head().is_some());
-        let bytes: usize = self.held.values().map(Held::bytes).sum();
         waiting
             || self.runs.len() >= self.config.concurrency
-            || bytes >= self.config.batch_bytes.saturating_mul(2)
+            || self.room() < self.config.batch_bytes.div_ceil(2)
+    }
+
+    /// How many bytes more the relay may hold: the bytes of two claims are the most, so that a hanging message does not stop all others.
+    fn room(&self) -> usize {
+        let in_hand: usize = self.held.values().map(Held::bytes).sum();
+        let most = self.config.batch_bytes.saturating_mul(2);
+        most.saturating_sub(in_hand)
     }
 
     pub(super) fn start_claim(&mut self, now: Instant) {
@@ -130,7 +136,7 @@ impl Driver {
         let request = ClaimRequest {
             relay: Arc::clone(&self.config.name),
             limit: if one { 1 } else { self.config.batch },
-            max_bytes: self.config.batch_bytes,
+            max_bytes: self.config.batch_bytes.min(self.room()),
             max_lanes: if one { 1 } else { self.config.max_lanes },
             lease: self.config.lease,
             lanes: self.claimable(alone),

@@ -2,11 +2,11 @@
 
 use std::{
     fs::{File, Metadata, OpenOptions},
-    io::{self, ErrorKind, Read, Seek, SeekFrom, Write},
+    io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
-use super::Sink;
+use super::{BUFFER, Lines, Sink};
 use crate::{OpenError, line};
 
 /// How much is read at once when looking backwards for the last line end.
@@ -61,9 +61,9 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+    fn append(&mut self, lines: &dyn Lines) -> io::Result<()> {
         let locked = self.lock()?;
-        let mut file = locked.0;
+        let file = locked.0;
         let end = match last_line(file)? {
             Tail::Whole(end) => end,
             Tail::Cut { begin } => {
@@ -77,7 +77,11 @@ impl Sink for FileSink {
                 ));
             }
         };
-        let written = file.write_all(lines).and_then(|()| file.sync_data());
+        let mut out = BufWriter::with_capacity(BUFFER, file);
+        let written = lines.write_to(&mut out).and_then(|()| out.flush());
+        // What is still in the buffer after an error must not be written when it is dropped.
+        drop(out.into_parts());
+        let written = written.and_then(|()| file.sync_data());
         if written.is_err() {
             // What was not confirmed is better not there. If this fails too, the lines come twice, which is allowed.
             let _ = file.set_len(end);
@@ -219,14 +223,14 @@ mod tests {
             &format!(r#"{{"position":2,"id":"{long}"#),
         ] {
             fs::write(&path, format!("{{\"position\":1}}\n{torn}")).unwrap();
-            FileSink::open(&path).unwrap().append(b"next\n").unwrap();
+            FileSink::open(&path).unwrap().append(&"next\n").unwrap();
             assert_eq!(
                 fs::read_to_string(&path).unwrap(),
                 "{\"position\":1}\nnext\n"
             );
         }
         fs::write(&path, r#"{"position":2,"id":"#).unwrap();
-        FileSink::open(&path).unwrap().append(b"next\n").unwrap();
+        FileSink::open(&path).unwrap().append(&"next\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "next\n");
     }
 
@@ -268,11 +272,11 @@ mod tests {
         let folder = folder();
         let (path, moved) = (folder.path().join("out"), folder.path().join("out.1"));
         let mut sink = FileSink::open(&path).unwrap();
-        sink.append(b"1\n").unwrap();
+        sink.append(&"1\n").unwrap();
         fs::rename(&path, &moved).unwrap();
-        sink.append(b"2\n").unwrap();
+        sink.append(&"2\n").unwrap();
         fs::remove_file(&path).unwrap();
-        sink.append(b"3\n").unwrap();
+        sink.append(&"3\n").unwrap();
         assert_eq!(fs::read_to_string(&moved).unwrap(), "1\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), "3\n");
     }
@@ -285,7 +289,7 @@ mod tests {
         let other = File::options().append(true).open(&path).unwrap();
         other.lock().unwrap();
         std::thread::scope(|scope| {
-            let append = scope.spawn(|| sink.append(b"mine\n"));
+            let append = scope.spawn(|| sink.append(&"mine\n"));
             (&other).write_all(b"theirs\n").unwrap();
             other.unlock().unwrap();
             append.join().unwrap().unwrap();

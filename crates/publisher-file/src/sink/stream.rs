@@ -1,12 +1,12 @@
 //! Lines to a stream, such as standard output: no lock, nothing to synchronize.
 
 use std::{
-    io::{self, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     thread,
     time::Duration,
 };
 
-use super::Sink;
+use super::{BUFFER, Lines, Sink};
 
 /// How long to wait for a reader when somebody made the stream non-blocking.
 const FULL_PIPE: Duration = Duration::from_millis(1);
@@ -24,29 +24,35 @@ impl<W> StreamSink<W> {
 }
 
 impl<W: Write + Send> Sink for StreamSink<W> {
-    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        if self.cut {
-            write_all(&mut self.stream, b"\n")?;
-        }
+    fn append(&mut self, lines: &dyn Lines) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(BUFFER, Patient(&mut self.stream));
+        let begin: &[u8] = if self.cut { b"\n" } else { b"" };
         self.cut = true;
-        write_all(&mut self.stream, lines)?;
-        self.stream.flush()?;
-        self.cut = false;
-        Ok(())
+        let written = out.write_all(begin).and_then(|()| lines.write_to(&mut out));
+        let written = written.and_then(|()| out.flush());
+        // What is still in the buffer after an error must not be written when it is dropped.
+        drop(out.into_parts());
+        self.cut = written.is_err();
+        written
     }
 }
 
-fn write_all(stream: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match stream.write(bytes) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(FULL_PIPE),
-            Err(error) => return Err(error),
+/// Waits for a reader instead of failing.
+struct Patient<'a, W>(&'a mut W);
+
+impl<W: Write> Write for Patient<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(FULL_PIPE),
+                written => return written,
+            }
         }
     }
-    Ok(())
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[cfg(test)]
@@ -82,9 +88,9 @@ mod tests {
             taken: Vec::new(),
             room: 4,
         });
-        assert!(sink.append(b"first\n").is_err());
-        sink.append(b"first\n").unwrap();
-        sink.append(b"second\n").unwrap();
+        assert!(sink.append(&"first\n").is_err());
+        sink.append(&"first\n").unwrap();
+        sink.append(&"second\n").unwrap();
         assert_eq!(sink.stream.taken, b"firs\nfirst\nsecond\n");
     }
 
@@ -92,7 +98,7 @@ mod tests {
     fn a_pipe_without_a_reader_is_a_broken_pipe() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let error = StreamSink::new(writer).append(b"line\n").unwrap_err();
+        let error = StreamSink::new(writer).append(&"line\n").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
     }
 }
