@@ -43,7 +43,7 @@ pub(crate) struct Opened {
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// The most connections that one command opens.
-const CONNECTIONS: u32 = 4;
+const CONNECTIONS: u32 = 2;
 
 /// Opens the store, which changes nothing in it, does the work, and closes it again.
 pub(crate) async fn with<T>(
