@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the long form of the crash test, with the real program killed again and again.
+//! `cargo xtask soak`: the long forms of the tests of the real program: killed again and again, and with large payloads.
 
 use crate::shell::{self, Result, cargo};
 
@@ -12,6 +12,8 @@ pub(crate) fn run() -> Result {
             "outbox-cli",
             "--test",
             "crash",
+            "--test",
+            "memory",
         ])
         .env("OUTBOX_SOAK", "1"),
         "the test prints its seed and what was lost or out of order",
