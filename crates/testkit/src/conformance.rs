@@ -80,6 +80,8 @@ macro_rules! conformance {
                 case38_many_due_keys_do_not_overfill_a_claim,
                 o7_a_due_key_and_the_line_share_a_claim,
                 o6_a_key_whose_head_went_out_is_free_again,
+                o6_a_block_whose_messages_are_gone_does_not_last,
+                o9_a_hold_lasts_without_messages,
                 o6_the_rest_of_a_waiting_line_follows_its_head,
                 f8_a_waiting_head_retried_in_place_stays_due_and_first,
                 o6_the_next_due_time_of_a_waiting_key_is_told,

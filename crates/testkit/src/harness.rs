@@ -53,6 +53,9 @@ pub trait Harness: Sized + Send + Sync + 'static {
     /// Spoils the pending message at `position`, as a faulty writer or a damaged file would.
     fn corrupt(&self, position: Position, how: Corruption) -> impl Future<Output = ()> + Send;
 
+    /// Deletes the row of the pending message at `position` and nothing else, as a person would with SQL.
+    fn delete(&self, position: Position) -> impl Future<Output = ()> + Send;
+
     /// Sets the counters of the pending message at `position`.
     fn set_counts(
         &self,

@@ -1,6 +1,6 @@
 //! Keys whose head waits: set aside once, served at the key's due time, complete up to the frontier (O6, P3).
 
-use outbox_store::{ClaimRequest, OutboxOperator, Outcome};
+use outbox_store::{AfterDeath, ClaimRequest, OutboxOperator, Outcome};
 
 use crate::{
     Harness,
@@ -202,6 +202,46 @@ pub async fn o6_a_key_whose_head_went_out_is_free_again<H: Harness>() {
     let next = s.claim().await;
     assert_eq!(next.payloads(), ["b"]);
     assert_eq!(next.moved(), 0, "no block was left behind");
+}
+
+/// O6, step 6 of a claim: a block whose messages were deleted by hand ends when it is due; what comes later flows.
+pub async fn o6_a_block_whose_messages_are_gone_does_not_last<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    let keys = s.keys_together(2);
+    let gone = s.save(&keys[0], "gone").await;
+    let taken = s.claim().await;
+    s.settle(&taken, &[("gone", retry(60))]).await;
+    s.harness.delete(gone).await;
+    s.save(&keys[1], "neighbor").await;
+    s.advance(secs(60)).await;
+    assert_eq!(s.drain().await, ["neighbor"]);
+    assert_eq!(s.status().await.blocked, 0);
+    s.save(&keys[0], "next").await;
+    let next = s.claim().await;
+    assert_eq!(
+        (next.payloads(), next.moved()),
+        (vec!["next".to_owned()], 0)
+    );
+    s.publish(&next).await;
+    s.assert_empty().await;
+}
+
+/// O9: the block of a dead letter has no messages of its own and lasts all the same, also when those behind it were deleted by hand.
+pub async fn o9_a_hold_lasts_without_messages<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    let keys = s.keys_together(2);
+    s.save(&keys[0], "dead").await;
+    s.kill("dead", AfterDeath::Hold).await;
+    let behind = s.save(&keys[0], "behind").await;
+    assert!(s.drain().await.is_empty());
+    s.harness.delete(behind).await;
+    s.save(&keys[1], "neighbor").await;
+    s.advance(secs(600)).await;
+    assert_eq!(s.drain().await, ["neighbor"]);
+    s.save(&keys[0], "later").await;
+    assert!(s.drain().await.is_empty(), "the key is held");
+    s.redrive().await;
+    assert_eq!(s.drain().await, ["dead", "later"]);
 }
 
 /// O6: the head's success frees the messages behind it in the same claim as later ones.
