@@ -42,6 +42,11 @@ impl MemoryStore {
         self.with(|state| state.corrupt(position, how))
     }
 
+    /// Deletes the row of the pending message at `position` and nothing else, as a person would with SQL. `false` if there is none.
+    pub fn delete(&self, position: Position) -> bool {
+        self.with(|state| state.delete(position))
+    }
+
     /// Sets the counters of the pending message at `position`, for tests of their limits. `false` if there is none.
     pub fn set_counts(&self, position: Position, attempts: u32, tries: u32) -> bool {
         self.with(|state| {
@@ -67,6 +72,21 @@ impl State {
             let next = Lane((lane.0 + 1) % self.number.get());
             self.line.insert(next, position, row);
         }
+        found
+    }
+
+    fn delete(&mut self, position: Position) -> bool {
+        let in_line = self.line.lane_of(position);
+        let from_line = in_line.and_then(|lane| self.line.remove(lane, position));
+        let mut found = from_line.is_some();
+        self.scheduled.retain(|(_, _, at), _| {
+            found |= *at == position;
+            *at != position
+        });
+        self.waiting.retain(|_, rows| {
+            found |= rows.remove(&position).is_some();
+            !rows.is_empty()
+        });
         found
     }
 

@@ -76,6 +76,11 @@ impl<const LANES: u16> Harness for MemoryHarness<LANES> {
         assert!(found, "position {position} is pending");
     }
 
+    async fn delete(&self, position: Position) {
+        let found = self.store.delete(position);
+        assert!(found, "position {position} is pending");
+    }
+
     async fn set_counts(&self, position: Position, attempts: u32, tries: u32) {
         let found = self.store.set_counts(position, attempts, tries);
         assert!(found, "position {position} is pending");
