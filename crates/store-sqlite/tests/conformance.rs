@@ -131,6 +131,19 @@ impl Harness for SqliteHarness {
         assert_eq!(spoiled, 1, "position {position} is pending");
     }
 
+    async fn delete(&self, position: Position) {
+        let mut deleted = 0;
+        for statement in [
+            "DELETE FROM outbox_message WHERE position = ?1",
+            "DELETE FROM outbox_waiting WHERE position = ?1",
+            "DELETE FROM outbox_scheduled WHERE position = ?1",
+        ] {
+            let done = sqlx::query(statement).bind(position.0).execute(self.pool());
+            deleted += done.await.unwrap().rows_affected();
+        }
+        assert_eq!(deleted, 1, "position {position} is pending");
+    }
+
     async fn set_counts(&self, position: Position, attempts: u32, tries: u32) {
         let mut found = 0;
         for set in [
