@@ -5,6 +5,25 @@
 //! * for tests of a relay: [`ScriptedPublisher`] confirms, refuses, hangs or panics as it is told; [`FaultyStore`] fails chosen calls of a real store
 //!
 //! Nothing here reads a clock or sleeps: time is moved by the test.
+//!
+//! ```
+//! use outbox_message::Message;
+//! use outbox_store_memory::MemoryStore;
+//! use outbox_testkit::saved;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // What a test of business code does: run it in a transaction, look at what it saved, roll back.
+//! let store = MemoryStore::new();
+//! let mut tx = store.begin();
+//! let message = Message::new("orders", r#"{"id":1042}"#)?.with_key("order-1042")?;
+//! store.save(&mut tx, &message).await?;
+//!
+//! assert_eq!(saved(&store, &mut tx).await?, [message]);
+//! tx.rollback();
+//! # Ok(())
+//! # }
+//! ```
 
 #[doc(hidden)]
 pub mod cases;
