@@ -3,7 +3,7 @@
 use std::future::Future;
 
 /// Expands to one `#[test]` for each case of the suite, run on a fresh store of this [`Harness`](crate::Harness), and one
-/// that drives such stores through random histories beside a pure model (`OUTBOX_PROPTEST_CASES` of them, 48 by default).
+/// that drives such stores through random histories beside a pure model (`OUTBOX_PROPTEST_CASES` of them, 100 by default).
 ///
 /// Every store that passes keeps the rules of the contract that concern a store. Where stores may differ the harness says
 /// so by its [`Capabilities`](crate::Capabilities).

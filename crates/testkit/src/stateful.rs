@@ -15,7 +15,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use crate::{Harness, conformance::run};
 
 /// How many histories are tried unless the environment says otherwise.
-const CASES: u32 = 48;
+const CASES: u32 = 100;
 
 /// Runs the property test on stores of this harness.
 ///
