@@ -17,7 +17,7 @@ use std::{
 
 use outbox_message::{Lane, LaneToken};
 use outbox_publisher::Publisher;
-use outbox_store::{Claim, OutboxStore, StoreError};
+use outbox_store::{CircuitChange, Claim, OutboxStore, StoreError};
 use tokio::{
     task::{Id, JoinError, JoinSet},
     time::{Instant, sleep_until, timeout},
@@ -79,6 +79,10 @@ pub(crate) struct Driver {
     pause: Poll,
     store_is_failing: bool,
     next_upkeep: Instant,
+    /// A small call of the store is under way.
+    noting: bool,
+    /// The newest change of each circuit that is still to be recorded.
+    changes: BTreeMap<String, CircuitChange>,
     stopping: Option<Stopping>,
     fatal: Option<RelayError>,
     report: Report,
@@ -121,6 +125,8 @@ impl Driver {
             pause: Poll::new(config.poll_min, config.poll_max),
             store_is_failing: false,
             next_upkeep: now + UPKEEP,
+            noting: false,
+            changes: BTreeMap::new(),
             stopping: None,
             fatal: None,
             report: Report::default(),
@@ -184,10 +190,7 @@ impl Driver {
         self.start_runs();
         self.start_recording(now);
         self.start_claim(now);
-        if self.mode == Mode::Run && self.next_upkeep <= now {
-            self.next_upkeep = now + UPKEEP;
-            self.note(|store| async move { store.maintain().await.map(|_| ()) });
-        }
+        self.start_note();
     }
 
     /// Takes in how a task ended.
@@ -199,7 +202,10 @@ impl Driver {
             Ok((_, Event::Extended(asked, tokens, result))) => {
                 self.extended(asked, &tokens, result);
             }
-            Ok((_, Event::Noted)) => {}
+            Ok((_, Event::Noted)) => {
+                self.noting = false;
+                self.start_note();
+            }
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // Only publish calls are aborted; their future is dropped by now.
             Err(error) => self.abandoned(error.id()),
@@ -294,12 +300,23 @@ impl Driver {
         timers.into_iter().min().unwrap_or(now)
     }
 
-    /// Runs a small call of the store beside everything else; if it fails, it is done again at its next occasion.
-    fn note<F>(&mut self, call: impl FnOnce(Arc<dyn OutboxStore>) -> F)
-    where
-        F: Future<Output = Result<(), StoreError>> + Send + 'static,
-    {
-        let call = call(Arc::clone(&self.store));
+    /// Starts the next small call of the store that nothing waits for. One at a time: a change of a circuit must not
+    /// overtake the one before. A call that fails is done again at its next occasion.
+    fn start_note(&mut self) {
+        if self.noting {
+            return;
+        }
+        let store = Arc::clone(&self.store);
+        if let Some((_, change)) = self.changes.pop_first() {
+            self.note(async move { store.record_circuit(&change).await });
+        } else if self.mode == Mode::Run && self.next_upkeep <= Instant::now() {
+            self.next_upkeep = Instant::now() + UPKEEP;
+            self.note(async move { store.maintain().await.map(|_| ()) });
+        }
+    }
+
+    fn note(&mut self, call: impl Future<Output = Result<(), StoreError>> + Send + 'static) {
+        self.noting = true;
         self.tasks.spawn(async move {
             match timeout(NOTE, call).await {
                 Ok(Ok(())) => {}
@@ -344,10 +361,14 @@ impl Driver {
                 lease = ?config.lease,
                 renewal = ?config.renewal,
                 publish_timeout = ?config.publish_timeout,
+                poll_min = ?config.poll_min,
+                poll_max = ?config.poll_max,
                 grace = ?config.grace,
                 max_attempts = config.max_attempts,
                 backoff = %config.backoff,
                 transient_delay = ?config.transient_delay,
+                max_retry_after = ?config.max_retry_after,
+                careful_limit = config.careful_limit,
                 after_death = config.after_death.as_str(),
                 "the relay starts"
             );

@@ -193,15 +193,17 @@ pub(crate) fn dead(reason: DeathReason, error: &str, config: &RelayConfig) -> (V
     )
 }
 
-/// The error and its causes on one line, none printed twice.
+/// The error and its causes on one line; a cause that only repeats what was said last is left out.
 fn describe(error: &PublishError) -> String {
-    let mut text = error.text.clone();
+    let mut said = error.text.clone();
+    let mut text = said.clone();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let next = error.to_string();
-        if !text.contains(&next) {
+        if !said.contains(&next) {
             text = format!("{text}: {next}");
         }
+        said = next;
         cause = error.source();
     }
     text

@@ -231,7 +231,9 @@ impl Driver {
             relay: Arc::clone(&self.config.name),
             open,
         };
-        self.note(|store| async move { store.record_circuit(&change).await });
+        // A change that was not recorded yet is out of date by now.
+        self.changes.insert(destination.to_owned(), change);
+        self.start_note();
     }
 
     /// Stops publishing lanes whose lease can have ended (contract D2).

@@ -198,7 +198,9 @@ impl Driver {
                 } => {
                     report.dead += 1;
                     warn!(
+                        relay = %self.config.name,
                         id = settlement.target.id.as_ref().map(tracing::field::display),
+                        key = settlement.target.key.as_ref().map(tracing::field::debug),
                         position = %settlement.target.position,
                         reason = reason.as_str(),
                         after = after.as_str(),

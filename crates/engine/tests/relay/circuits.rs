@@ -131,3 +131,20 @@ async fn f3_one_destination_down_leaves_the_other_alone() {
             .all(|handed| handed.attempts == 0)
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_circuit_that_closed_while_its_opening_was_being_recorded_is_closed() {
+    let world = World::new();
+    world.save("a", None).await;
+    world.broker.down("broker", Unavailable);
+    world.store.hold(Call::RecordCircuit);
+    let relay = world.start();
+    world.store.begun(Call::RecordCircuit, 1).await;
+    world.broker.up("broker");
+    world.broker.confirmations(1).await;
+    assert_eq!(world.store.calls(Call::RecordCircuit), 1);
+    world.store.open(Call::RecordCircuit);
+    world.store.begun(Call::RecordCircuit, 2).await;
+    assert_eq!(relay.stop().await.published, 1);
+    assert_eq!(world.status().await.circuits, []);
+}
