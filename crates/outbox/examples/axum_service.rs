@@ -94,7 +94,7 @@ async fn create(
     Json(order): Json<NewOrder>,
 ) -> Result<Json<Order>, (StatusCode, String)> {
     let order = save(&service, order).await.map_err(|error| {
-        eprintln!("an order was not saved: {error}");
+        report(&error);
         (
             StatusCode::INTERNAL_SERVER_ERROR,
             "the order was not saved".to_owned(),
@@ -103,6 +103,16 @@ async fn create(
     // Only a hint, so that the relay looks at once instead of at its next poll.
     service.relay.wake();
     Ok(Json(order))
+}
+
+/// The error and its causes, for the log; the client learns none of it.
+fn report(error: &dyn Error) {
+    eprintln!("an order was not saved: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("  because {error}");
+        cause = error.source();
+    }
 }
 
 async fn save(service: &Service, order: NewOrder) -> Result<Order, SaveOrderError> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Past this many lines a file has a second idea in it.
-const LONG: usize = 500;
+const LONG: usize = 400;
 
 /// Says so if a file does not begin by saying what it is for.
 pub(crate) fn offences(name: &Path, text: &str) -> Option<String> {
