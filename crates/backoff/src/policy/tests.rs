@@ -11,7 +11,7 @@ fn secs(seconds: u64) -> Duration {
 }
 
 #[test]
-fn the_default_is_exponential_from_ten_seconds_to_an_hour() {
+fn f2_the_default_is_exponential_from_ten_seconds_to_an_hour() {
     let backoff = Backoff::default();
     assert_eq!(
         Ok(&backoff),
@@ -26,7 +26,7 @@ fn the_default_is_exponential_from_ten_seconds_to_an_hour() {
 }
 
 #[test]
-fn the_default_budget_of_six_attempts_is_spent_between_155_and_310_seconds() {
+fn f2_the_default_budget_of_six_attempts_is_spent_between_155_and_310_seconds() {
     let backoff = Backoff::default();
     // The sixth failure is the death, so five delays are waited for.
     let budget = |sample| {
@@ -40,7 +40,7 @@ fn the_default_budget_of_six_attempts_is_spent_between_155_and_310_seconds() {
 }
 
 #[test]
-fn full_jitter_reaches_down_to_nothing() {
+fn f2_full_jitter_reaches_down_to_nothing() {
     let backoff = Backoff::full_jitter(secs(10), secs(3600)).unwrap();
     assert_eq!(backoff.bounds(2), secs(0)..=secs(40));
     assert_eq!(backoff.delay(2, Sample::HALF), secs(20));
@@ -48,7 +48,7 @@ fn full_jitter_reaches_down_to_nothing() {
 }
 
 #[test]
-fn decorrelated_jitter_stays_between_its_base_and_three_times_the_last_reach() {
+fn f2_decorrelated_jitter_stays_between_its_base_and_three_times_the_last_reach() {
     let backoff = Backoff::decorrelated_jitter(secs(10), secs(3600)).unwrap();
     assert_eq!(backoff.bounds(0), secs(10)..=secs(30));
     assert_eq!(backoff.bounds(1), secs(10)..=secs(90));
@@ -58,7 +58,7 @@ fn decorrelated_jitter_stays_between_its_base_and_three_times_the_last_reach() {
 }
 
 #[test]
-fn linear_grows_by_its_step_up_to_its_cap() {
+fn f2_linear_grows_by_its_step_up_to_its_cap() {
     let backoff = Backoff::linear(Backoff::LINEAR_STEP, Backoff::LINEAR_CAP).unwrap();
     let delay = |attempts| backoff.delay(attempts, Sample::LARGEST);
     assert_eq!(delay(0), Duration::from_millis(50));
@@ -69,7 +69,7 @@ fn linear_grows_by_its_step_up_to_its_cap() {
 }
 
 #[test]
-fn fixed_and_list_answer_what_they_were_given() {
+fn f2_fixed_and_list_answer_what_they_were_given() {
     let fixed = Backoff::fixed(secs(7));
     assert_eq!(fixed.delay(0, Sample::LARGEST), secs(7));
     assert_eq!(fixed.delay(u32::MAX, Sample::ZERO), secs(7));
@@ -83,7 +83,7 @@ fn fixed_and_list_answer_what_they_were_given() {
 }
 
 #[test]
-fn a_base_of_zero_is_due_at_once_for_ever() {
+fn f2_a_base_of_zero_is_due_at_once_for_ever() {
     let policies = [
         Backoff::exponential(secs(0), secs(3600)).unwrap(),
         Backoff::full_jitter(secs(0), secs(3600)).unwrap(),
@@ -104,7 +104,7 @@ fn a_base_of_zero_is_due_at_once_for_ever() {
 
 /// Case 21: the largest number of attempts and the extremes of base and cap.
 #[test]
-fn delays_saturate_at_extreme_attempts_bases_and_caps() {
+fn f2_case_21_delays_saturate_at_extreme_attempts_bases_and_caps() {
     let nano = Duration::from_nanos(1);
     let extremes = [nano, secs(10), YEAR, Duration::MAX];
     for base in extremes {
@@ -192,7 +192,7 @@ fn any_backoff() -> impl Strategy<Value = Backoff> {
 
 proptest! {
     #[test]
-    fn every_delay_is_within_its_bounds_and_a_year(
+    fn f2_every_delay_is_within_its_bounds_and_a_year(
         backoff in any_backoff(),
         attempts in prop_oneof![0..=200_u32, any::<u32>()],
         bits in any::<u64>(),
