@@ -62,16 +62,48 @@ impl fmt::Display for Failure {
     }
 }
 
-/// An error and its sources in one line, each said once.
+/// An error and its sources in one line. A source that the error before it has said already is not said again.
 pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
+    let mut parts = vec![error.to_string()];
     let mut next = error.source();
     while let Some(error) = next {
         let said = error.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        if !parts.last().is_some_and(|last| last.contains(&said)) {
+            parts.push(said);
         }
         next = error.source();
     }
-    text
+    parts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use thiserror::Error;
+
+    use super::*;
+
+    #[derive(Debug, Error)]
+    #[error("{0}")]
+    struct Said(&'static str, #[source] Option<Box<Said>>);
+
+    fn chained(texts: &[&'static str]) -> String {
+        let error = texts
+            .iter()
+            .rev()
+            .fold(None, |source, text| Some(Box::new(Said(text, source))));
+        chain(&*error.unwrap())
+    }
+
+    #[test]
+    fn a_source_is_left_out_only_if_the_part_before_it_says_it() {
+        assert_eq!(
+            chained(&["cannot open io.db", "disk failed: io", "io"]),
+            "cannot open io.db: disk failed: io"
+        );
+        assert_eq!(
+            chained(&["cannot open io.db", "disk failed", "io"]),
+            "cannot open io.db: disk failed: io"
+        );
+        assert_eq!(chained(&["a: b: c", "b: c", "c"]), "a: b: c");
+    }
 }
