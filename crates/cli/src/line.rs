@@ -1,6 +1,7 @@
 //! One line of input as a message: a BabelQueue envelope, stored as it stands, or the members of a message.
 //! Reading lines from a file and saving them is not here.
 
+mod foreign;
 mod headers;
 mod members;
 mod pointer;
@@ -9,11 +10,14 @@ use std::time::Duration;
 
 use outbox::{
     envelope::Envelope,
-    message::{InvalidMessage, Message, Topic},
+    message::{InvalidMessage, MAX_PAYLOAD_BYTES, Message, Topic},
 };
 use thiserror::Error;
 
 pub(crate) use pointer::Pointer;
+
+/// A line has fewer bytes: the longest payload with every byte escaped, and room for the rest.
+pub(crate) const MAX_BYTES: usize = 7 * MAX_PAYLOAD_BYTES;
 
 /// What a line gives: a message, and when it falls due.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,13 +36,21 @@ pub(crate) struct EnvelopeOptions {
 /// Why a line is no message.
 #[derive(Debug, Error)]
 pub(crate) enum BadLine {
+    #[error("it has {MAX_BYTES} bytes or more; no message needs so many")]
+    TooLong,
     #[error("it is not valid UTF-8")]
     NotText,
+    #[error(
+        "it is not a JSON object; a message is one with topic, payload and others, as outbox save --help shows"
+    )]
+    NotAnObject,
+    #[error("it looks like a BabelQueue envelope that no strict consumer would accept: {0}")]
+    Envelope(String),
     #[error("it is neither a BabelQueue envelope nor a message: {}", in_one_line(.0))]
     Json(serde_json::Error),
     #[error("it has {0}; a message has exactly one of payload, payload_text and payload_base64")]
     Payloads(&'static str),
-    #[error("payload_base64 is not standard Base64: {0}")]
+    #[error("payload_base64 is not standard Base64: {}", .0.to_string().trim_end_matches('.'))]
     Base64(base64::DecodeError),
     #[error("its value at {pointer} is {found}; a key is a string or a number")]
     Key {
@@ -60,10 +72,28 @@ fn in_one_line(error: &serde_json::Error) -> String {
 
 /// Reads a line without its line end.
 pub(crate) fn read(line: &[u8], options: &EnvelopeOptions) -> Result<Input, BadLine> {
+    if line.len() >= MAX_BYTES {
+        return Err(BadLine::TooLong);
+    }
     let text = str::from_utf8(line).map_err(|_| BadLine::NotText)?;
-    let Some(mut message) = Envelope::message_from_raw(line)? else {
-        return members::read(text);
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(BadLine::NotAnObject);
+    }
+    let input = match Envelope::message_from_raw(line)? {
+        Some(message) => of_envelope(message, text, options)?,
+        None => members::read(text)
+            .map_err(|error| foreign::refusal(text).map_or(error, BadLine::Envelope))?,
     };
+    // The store would refuse it too, but with all the others of its transaction, and without a line.
+    input.message.check_payload(MAX_PAYLOAD_BYTES)?;
+    Ok(input)
+}
+
+fn of_envelope(
+    mut message: Message,
+    text: &str,
+    options: &EnvelopeOptions,
+) -> Result<Input, BadLine> {
     if let Some(topic) = &options.topic {
         message.topic = topic.clone();
     }
@@ -138,6 +168,50 @@ mod tests {
             refused.to_string(),
             "topic contains a control character (U+0001)"
         );
+    }
+
+    fn refusal(line: &[u8]) -> String {
+        read(line, &EnvelopeOptions::default())
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn what_is_no_object_is_no_message() {
+        let array = r#"["t",null,"i",{},"text/plain",1,null,null,0,7]"#;
+        for line in [array, " [] ", "1", "null", r#""topic""#, "\u{feff}{}"] {
+            assert!(
+                refusal(line.as_bytes()).starts_with("it is not a JSON object"),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_envelope_that_no_strict_consumer_accepts_is_told_from_a_message() {
+        let line = ENVELOPE.replace("\"attempts\":0", "\"attempts\":0.5");
+        assert_eq!(
+            refusal(line.as_bytes()),
+            "it looks like a BabelQueue envelope that no strict consumer would accept: it needs attempts, an integer"
+        );
+    }
+
+    #[test]
+    fn c4_a_payload_over_the_limit_is_a_bad_line() {
+        let text = "x".repeat(MAX_PAYLOAD_BYTES + 1);
+        let line = format!(r#"{{"topic":"t","payload_text":"{text}"}}"#);
+        assert_eq!(
+            refusal(line.as_bytes()),
+            format!(
+                "payload has {} bytes; at most {MAX_PAYLOAD_BYTES} are allowed",
+                text.len()
+            )
+        );
+    }
+
+    #[test]
+    fn a_line_that_no_message_needs_is_a_bad_line_unread() {
+        assert!(refusal(&vec![0; MAX_BYTES]).contains("no message needs so many"));
     }
 
     #[test]

@@ -6,17 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outbox::message::MAX_PAYLOAD_BYTES;
-
-use crate::{exit::Exit, failure::Failure};
+use crate::{exit::Exit, failure::Failure, line};
 
 /// A batch ends when it has this many bytes.
 const BATCH_BYTES: usize = 64 * 1024 * 1024;
 
-/// The longest line: the longest payload with every byte escaped, and room for the rest.
-const LINE_BYTES: usize = 7 * MAX_PAYLOAD_BYTES;
-
-/// Reads lines without their ends.
+/// Reads lines without their ends. One that is too long for a message comes cut off, still too long, as the last.
 pub(super) struct Lines {
     name: PathBuf,
     reader: Box<dyn BufRead + Send>,
@@ -54,7 +49,7 @@ impl Lines {
 
     fn next_line(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let mut line = Vec::new();
-        let limit = u64::try_from(LINE_BYTES).unwrap_or(u64::MAX);
+        let limit = u64::try_from(line::MAX_BYTES).unwrap_or(u64::MAX);
         let read = (&mut self.reader)
             .take(limit)
             .read_until(b'\n', &mut line)
@@ -67,11 +62,6 @@ impl Lines {
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
-        } else if line.len() == LINE_BYTES {
-            return Err(Failure::new(
-                Exit::Input,
-                format!("a line has more than {LINE_BYTES} bytes; no message needs so many"),
-            ));
         }
         Ok(Some(line))
     }
