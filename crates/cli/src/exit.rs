@@ -13,13 +13,13 @@ pub(crate) enum Exit {
     Left,
     /// The store cannot be used; trying again does not help.
     Store,
-    /// The store was busy or did not answer; trying again may help.
+    /// The store is locked, or its disk is full or failed; trying again may help.
     Busy,
     /// The destination cannot be used.
     Destination,
     /// Whoever read standard output has gone.
     Closed,
-    /// No dead letter has this id.
+    /// No dead letter has this id or position.
     NotFound,
 }
 
@@ -30,9 +30,9 @@ Exit codes:
   1    a promise broke (demo), or an error that no other code stands for
   2    an option or a line of input is wrong; nothing of that line or option was done
   3    relay --until-empty: only scheduled or held messages are left, or it was stopped before
-  4    the store cannot be used: not there, a directory, read-only, no database, another schema
-       version; trying again does not help
-  5    the store is locked or did not answer; trying again may help
+  4    the store cannot be used: not there, a directory, read-only, no database, no outbox tables,
+       another schema version; trying again does not help
+  5    the store is locked, or its disk is full or failed; trying again may help
   6    the destination cannot be used
   7    whoever read standard output has gone
   8    dead show: there is no such dead letter

@@ -5,32 +5,32 @@
 pub(crate) fn redact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_inclusive(|c: char| c.is_whitespace() || "'\"`".contains(c)) {
-        match word.split_once("://") {
-            Some((scheme, rest)) => {
-                out.push_str(scheme);
-                out.push_str("://");
-                out.push_str(&without_credentials(rest));
-            }
-            None => out.push_str(word),
-        }
+        let word = match word.split_once("://") {
+            Some((scheme, rest)) => format!("{scheme}://{}", without_user(rest)),
+            None => word.to_owned(),
+        };
+        out.push_str(&without_password(word));
     }
     out
 }
 
-fn without_credentials(rest: &str) -> String {
-    let rest = match rest.rsplit_once('@') {
+fn without_user(rest: &str) -> String {
+    match rest.rsplit_once('@') {
         Some((_, host)) => format!("***@{host}"),
         None => rest.to_owned(),
-    };
-    match rest.find("password=") {
+    }
+}
+
+fn without_password(word: String) -> String {
+    match word.find("password=") {
         Some(at) => {
-            let (before, value) = rest.split_at(at + "password=".len());
+            let (before, value) = word.split_at(at + "password=".len());
             let end = value
                 .find(|c: char| c == '&' || c.is_whitespace() || "'\"`".contains(c))
                 .unwrap_or(value.len());
             format!("{before}***{}", &value[end..])
         }
-        None => rest,
+        None => word,
     }
 }
 
@@ -51,6 +51,10 @@ mod tests {
                 "'postgres://db/x?password=***&a=b' is",
             ),
             ("nats://token@h", "nats://***@h"),
+            (
+                "--store 'sqlite:a.db?password=pw&a=b'",
+                "--store 'sqlite:a.db?password=***&a=b'",
+            ),
             (
                 "sqlite://orders.db: no such file",
                 "sqlite://orders.db: no such file",

@@ -59,7 +59,26 @@ pub(crate) async fn with<T>(
         Err(error) => Err(failure(&error)),
     };
     close(&pool).await;
-    worked
+    worked.map_err(|failure| naming(failure, args))
+}
+
+/// The same failure, whose hint names the store where the library does not know it.
+pub(crate) fn naming(failure: Failure, args: &StoreArgs) -> Failure {
+    let hint = failure
+        .hint
+        .map(|hint| hint.replace("--store ...", &named(args)));
+    Failure { hint, ..failure }
+}
+
+/// The option as one types it.
+fn named(args: &StoreArgs) -> String {
+    let url = &args.store;
+    let plain = |c: char| c.is_alphanumeric() || "/:._-".contains(c);
+    if url.chars().all(plain) {
+        format!("--store {url}")
+    } else {
+        format!("--store '{url}'")
+    }
 }
 
 /// Closes every connection. The last one to close brings the write-ahead log back into the file, so that a copy of the file alone is whole.
@@ -76,7 +95,7 @@ pub(crate) fn pool(args: &StoreArgs, access: Access) -> Result<SqlitePool, Failu
         .map_err(|error| Failure::caused(Exit::Input, &error))?
         .create_if_missing(access == Access::Create)
         .busy_timeout(args.busy_timeout);
-    check_file(options.get_filename(), access)?;
+    check_file(options.get_filename(), access).map_err(|failure| naming(failure, args))?;
     Ok(SqlitePoolOptions::new()
         .max_connections(CONNECTIONS)
         .connect_lazy_with(options))
@@ -113,10 +132,8 @@ fn check_file(path: &Path, access: Access) -> Result<(), Failure> {
             .hint("nothing was changed; make the file writable, its folder too")),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => match access {
-            Access::Use => Err(refused("is not there").hint(format!(
-                "check the path, or make the store: outbox migrate --store sqlite:{}",
-                path.display()
-            ))),
+            Access::Use => Err(refused("is not there")
+                .hint("check the path, or make the store: outbox migrate --store ...")),
             Access::Create => folder_of(path)
                 .map_err(|error| refused(&format!("cannot be made: {error}")))
                 .and_then(|is_dir| {
@@ -149,7 +166,13 @@ fn folder_of(path: &Path) -> io::Result<bool> {
 pub(crate) fn failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Database { .. } => explain(error, "the store failed"),
-        _ => Failure::caused(Exit::Store, error),
+        StoreError::Schema {
+            found,
+            expected,
+            hint,
+        } => other_schema(*found, *expected, hint),
+        StoreError::Unusable { problem, hint } => Failure::new(Exit::Store, problem).hint(*hint),
+        _ => Failure::caused(Exit::Broken, error),
     }
 }
 
@@ -157,30 +180,74 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
 pub(crate) fn save_failure(error: &SaveError) -> Failure {
     match error {
         SaveError::Invalid(_) => Failure::caused(Exit::Input, error),
-        SaveError::Schema { .. } => Failure::caused(Exit::Store, error),
+        SaveError::Schema {
+            found,
+            expected,
+            hint,
+        } => other_schema(*found, *expected, hint),
         _ => explain(error, "the messages were not saved"),
     }
 }
 
+fn other_schema(found: i64, expected: i64, hint: &str) -> Failure {
+    let what = match found {
+        0 => "the database has no outbox tables".to_owned(),
+        _ => {
+            format!("the outbox schema has version {found}, this program needs version {expected}")
+        }
+    };
+    Failure::new(Exit::Store, what).hint(hint)
+}
+
 /// Why the database refused, by its own code.
 pub(crate) fn explain(error: &(dyn Error + 'static), what: &str) -> Failure {
-    let told = |exit, why: &str| Failure::new(exit, format!("{what}: {why}"));
-    match sqlite_code(error) {
-        Some(5 | 6) => told(Exit::Busy, "the database is locked by another process")
-            .hint("nothing was lost; try again, or wait longer with --busy-timeout"),
-        Some(8) => told(Exit::Store, "the database is read-only")
-            .hint("make the file and its folder writable"),
-        Some(11) => told(Exit::Store, "the database file is damaged")
-            .hint("stop every program that uses it and restore it from a backup"),
-        Some(13) => {
-            told(Exit::Busy, "the disk is full").hint("nothing was lost; make room and try again")
-        }
-        Some(14) => told(Exit::Store, "the database file cannot be opened")
-            .hint("check the permissions of the file and of its folder"),
-        Some(26) => told(Exit::Store, "the file is not a SQLite database")
-            .hint("check the path; nothing was changed"),
-        _ => told(Exit::Busy, &chain(error)),
+    match sqlite_code(error).and_then(meaning) {
+        Some((exit, why, hint)) => Failure::new(exit, format!("{what}: {why}")).hint(hint),
+        None => Failure::new(Exit::Broken, format!("{what}: {}", chain(error))),
     }
+}
+
+/// What a primary result code means: the exit code, why, and what to do. Only what passes by itself, or by making room,
+/// is worth trying again.
+fn meaning(code: i32) -> Option<(Exit, &'static str, &'static str)> {
+    Some(match code {
+        5 | 6 => (
+            Exit::Busy,
+            "the database is locked by another process",
+            "nothing was lost; try again, or wait longer with --busy-timeout",
+        ),
+        8 => (
+            Exit::Store,
+            "the database is read-only",
+            "make the file and its folder writable",
+        ),
+        10 => (
+            Exit::Busy,
+            "the disk cannot be read or written",
+            "nothing was lost; check the disk and try again",
+        ),
+        11 => (
+            Exit::Store,
+            "the database file is damaged",
+            "stop every program that uses it and restore it from a backup",
+        ),
+        13 => (
+            Exit::Busy,
+            "the disk is full",
+            "nothing was lost; make room and try again",
+        ),
+        3 | 14 => (
+            Exit::Store,
+            "the database file cannot be opened",
+            "check the permissions of the file and of its folder",
+        ),
+        26 => (
+            Exit::Store,
+            "the file is not an SQLite database",
+            "check the path; nothing was changed",
+        ),
+        _ => return None,
+    })
 }
 
 /// The primary result code of SQLite, wherever it is among the sources.
@@ -199,6 +266,36 @@ fn sqlite_code(error: &(dyn Error + 'static)) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_may_pass_is_worth_trying_again() {
+        let busy: Vec<i32> = (0..=101)
+            .filter(|code| meaning(*code).is_some_and(|(exit, ..)| exit == Exit::Busy))
+            .collect();
+        assert_eq!(busy, [5, 6, 10, 13]);
+        let unknown = explain(&sqlx::Error::RowNotFound, "it failed");
+        assert_eq!(unknown.exit, Exit::Broken);
+    }
+
+    #[test]
+    fn a_hint_names_the_store_as_one_types_it() {
+        let hint = |store: &str| {
+            let args = StoreArgs {
+                store: store.to_owned(),
+                busy_timeout: Duration::ZERO,
+            };
+            let failure = Failure::new(Exit::Store, "").hint("run `outbox migrate --store ...`");
+            naming(failure, &args).hint.unwrap()
+        };
+        assert_eq!(
+            hint("sqlite:a/b.db"),
+            "run `outbox migrate --store sqlite:a/b.db`"
+        );
+        assert_eq!(
+            hint("sqlite:my orders.db?mode=rw"),
+            "run `outbox migrate --store 'sqlite:my orders.db?mode=rw'`"
+        );
+    }
 
     #[test]
     fn a_url_that_is_no_store_is_refused_without_showing_it() {

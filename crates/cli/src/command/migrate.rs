@@ -1,8 +1,9 @@
 //! `outbox migrate`: makes or upgrades the outbox tables, or prints the statements that would.
 
 use clap::Args;
-use outbox::sqlite::SqliteStore;
+use outbox::{sqlite::SqliteStore, store::StoreError};
 use serde::Serialize;
+use sqlx::SqlitePool;
 
 use crate::{
     args::StoreArgs,
@@ -33,6 +34,7 @@ pub(crate) struct MigrateArgs {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Shown {
+    /// Whether anything had to be done.
     Migrated(bool),
     Sql(String),
 }
@@ -45,11 +47,24 @@ pub(crate) async fn run(args: MigrateArgs, output: Output) -> Result<Exit, Failu
         return Ok(Exit::Done);
     }
     let pool = store::pool(&args.store, Access::Create)?;
-    let migrated = SqliteStore::migrate(&pool).await;
+    let migrated = migrate(&pool).await;
     store::close(&pool).await;
-    migrated.map_err(|error| store::failure(&error))?;
-    output.result(&Shown::Migrated(true), || {
-        "the outbox tables are up to date".to_owned()
+    let migrated = migrated.map_err(|error| store::naming(store::failure(&error), &args.store))?;
+    output.result(&Shown::Migrated(migrated), || {
+        if migrated {
+            "the outbox tables were brought up to date".to_owned()
+        } else {
+            "the outbox tables were up to date already; nothing was done".to_owned()
+        }
     })?;
     Ok(Exit::Done)
+}
+
+/// Whether there was anything to do: what can be opened is up to date.
+async fn migrate(pool: &SqlitePool) -> Result<bool, StoreError> {
+    match SqliteStore::open(pool.clone()).await {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_transient() => Err(error),
+        Err(_) => SqliteStore::migrate(pool).await.map(|()| true),
+    }
 }

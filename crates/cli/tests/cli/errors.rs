@@ -101,7 +101,58 @@ fn a_read_only_store_is_refused() {
 fn a_database_without_the_outbox_names_the_command_that_makes_it() {
     let place = Place::new();
     place.sql("pragma journal_mode = wal; create table customer (id integer)");
-    every_command_fails(&place, 4, &["version 0", "outbox migrate"]);
+    let migrate = format!("outbox migrate --store {}", place.store());
+    every_command_fails(&place, 4, &["has no outbox tables", &migrate]);
+}
+
+#[test]
+fn an_error_of_the_database_that_will_not_pass_is_not_worth_trying_again() {
+    let place = Place::migrated();
+    place.sql(
+        "create trigger audit before insert on outbox_message begin select raise(abort, 'not today'); end",
+    );
+    let ran = place.run(&["save", "--json"], &lines(1, 1)).expect(1);
+    ran.says(&["not today"]);
+    assert_eq!(ran.json()["exit_code"], 1);
+}
+
+#[test]
+fn wrong_usage_is_an_object_too_with_json() {
+    let place = Place::migrated();
+    for (args, word) in [
+        (&["status", "--jsn", "--json"][..], "--jsn"),
+        (&["--json"], "subcommand"),
+        (&["relay", "--json"], "--to <URL>"),
+        (&["relay", "--json", "--lease", "soon"], "soon"),
+    ] {
+        let ran = place.run(args, "").expect(2);
+        let told = ran.json();
+        assert!(told["error"].as_str().unwrap().contains(word), "{told}");
+        assert!(
+            !told["error"].as_str().unwrap().starts_with("error"),
+            "{told}"
+        );
+        assert!(told["hint"].as_str().unwrap().contains("--help"), "{told}");
+        assert_eq!(told["exit_code"], 2);
+        ran.says(&["error: ", word]);
+    }
+    let ran = place
+        .run(
+            &["relay", "--to", "stdout:", "--json", "--lease", "soon"],
+            "",
+        )
+        .expect(2);
+    assert_eq!(ran.stdout, "");
+    ran.says(&["\"exit_code\":2"]);
+}
+
+#[test]
+fn a_hint_names_the_store_without_its_password() {
+    let place = Place::new();
+    let ran = place
+        .run(&["status", "--store", "sqlite:no.db?password=s3cr3t"], "")
+        .expect(2);
+    assert!(!ran.stderr.contains("s3cr3t"), "{ran:?}");
 }
 
 #[test]

@@ -11,7 +11,12 @@ fn a_message_goes_from_a_shell_into_the_store_and_out_to_a_file() {
         place.run(&["migrate", "--json"], "").expect(0).json(),
         json!({"migrated": true})
     );
-    place.run(&["migrate"], "").expect(0);
+    assert_eq!(
+        place.run(&["migrate", "--json"], "").expect(0).json(),
+        json!({"migrated": false})
+    );
+    let again = place.run(&["migrate"], "").expect(0).stdout;
+    assert!(again.contains("nothing was done"), "{again}");
 
     let input = concat!(
         r#"{"topic":"orders","id":"m-1","key":"o-1","headers":{"b":"1","a":"2"},"content_type":"application/json","payload":{"total": 9900.0, "x":[1e2]}}"#,
