@@ -36,6 +36,8 @@ struct Size {
     keys: usize,
     /// A relay is killed at the latest after so many more lines.
     most_lines: usize,
+    /// A run with fewer kills has shown nothing.
+    least_kills: usize,
 }
 
 fn size() -> Size {
@@ -44,12 +46,14 @@ fn size() -> Size {
             messages: 10_000,
             keys: 200,
             most_lines: 400,
+            least_kills: 20,
         }
     } else {
         Size {
             messages: 400,
             keys: 20,
             most_lines: 60,
+            least_kills: 3,
         }
     }
 }
@@ -90,6 +94,7 @@ fn survives(relays: usize) {
         }
     }
     eprintln!("{kills} relays were killed");
+    assert!(kills >= size.least_kills, "only {kills} relays were killed");
 
     check(&place, &saved);
     let status = place.wait_for(|status| {

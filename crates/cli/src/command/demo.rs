@@ -76,10 +76,11 @@ async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
     let begun = Instant::now();
     let writers = Writers::start(&stage, args.messages, args.keys);
     let mut doomed = Doomed::start(&stage)?;
-    watch_until(&stage, &writers, bar, |status| {
-        Doomed::is_seen(status) || done(status, &writers)
+    let status = watch_until(&stage, &writers, bar, |status| {
+        Doomed::was_at_work(&stage, status) || done(status, &writers) || doomed.has_ended()
     })
     .await?;
+    let was_at_work = Doomed::was_at_work(&stage, &status);
 
     let (stop, _) = watch::channel(false);
     let mut relays = JoinSet::new();
@@ -88,10 +89,11 @@ async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
     }
     let half = args.messages / 2;
     watch_until(&stage, &writers, bar, |status| {
-        writers.written() >= half && Doomed::is_seen(status) || done(status, &writers)
+        let at_work = Doomed::is_seen(status) || doomed.has_ended();
+        writers.written() >= half && at_work || done(status, &writers)
     })
     .await?;
-    doomed.kill().await?;
+    let killed = doomed.kill().await? && was_at_work;
 
     watch_until(&stage, &writers, bar, |status| done(status, &writers)).await?;
     let took = begun.elapsed();
@@ -102,7 +104,7 @@ async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
         let report = report.map_err(|error| Failure::caused(Exit::Broken, &error))?;
         reports.push(report.map_err(|error| Failure::caused(Exit::Broken, &error))?);
     }
-    Verdict::judge(&stage, written, &reports, took).await
+    Verdict::judge(&stage, written, &reports, killed, took).await
 }
 
 /// A relay in this process, until it is told to stop.
@@ -131,13 +133,13 @@ fn done(status: &Status, writers: &Writers) -> bool {
     writers.are_done() && status.pending() == 0
 }
 
-/// Looks at the store again and again until it shows what is waited for.
+/// Looks at the store again and again until it shows what is waited for, and gives that.
 async fn watch_until(
     stage: &Stage,
     writers: &Writers,
     bar: &ProgressBar,
-    seen: impl Fn(&Status) -> bool,
-) -> Result<(), Failure> {
+    mut seen: impl FnMut(&Status) -> bool,
+) -> Result<Status, Failure> {
     loop {
         let written = writers.written();
         let status = stage
@@ -148,7 +150,7 @@ async fn watch_until(
         let pending = usize::try_from(status.pending()).unwrap_or(usize::MAX);
         bar.set_position(u64::try_from(written.saturating_sub(pending)).unwrap_or(u64::MAX));
         if seen(&status) {
-            return Ok(());
+            return Ok(status);
         }
         sleep(LOOK).await;
     }

@@ -1,6 +1,6 @@
 //! The relay that is killed: this program in a process of its own.
 
-use std::{env, process::Stdio};
+use std::{env, fs, process::Stdio};
 
 use outbox::store::Status;
 use tokio::process::{Child, Command};
@@ -46,10 +46,39 @@ impl Doomed {
             .any(|lane| lane.relay.as_deref() == Some(NAME))
     }
 
-    /// Kills it without warning.
-    pub(super) async fn kill(&mut self) -> Result<(), Failure> {
+    /// Whether it has been at work, as long as it is the only relay: it holds messages, or something is published.
+    pub(super) fn was_at_work(stage: &Stage, status: &Status) -> bool {
+        let published = fs::metadata(&stage.published).is_ok_and(|file| file.len() > 0);
+        published || Self::is_seen(status)
+    }
+
+    /// Whether it has ended by itself.
+    pub(super) fn has_ended(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+
+    /// Kills it without warning. `false` if it had ended before.
+    pub(super) async fn kill(&mut self) -> Result<bool, Failure> {
+        if self.has_ended() {
+            return Ok(false);
+        }
         self.0.kill().await.map_err(|error| {
             Failure::new(Exit::Broken, format!("the relay cannot be killed: {error}"))
-        })
+        })?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_relay_that_has_ended_is_not_killed() {
+        let mut command = Command::new(env::current_exe().unwrap());
+        let child = command.arg("--help").stdout(Stdio::null()).spawn().unwrap();
+        let mut doomed = Doomed(child);
+        doomed.0.wait().await.unwrap();
+        assert!(!doomed.kill().await.unwrap());
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Verdict {
     duplicates: usize,
     /// Failed publishes that were tried again.
     retried: u64,
-    /// Relays that were killed.
+    /// Relays that were killed after they had been at work.
     killed: u32,
     /// Messages that came out, first time, after a later one of their key.
     precedence_broken: usize,
@@ -66,6 +66,7 @@ impl Verdict {
         stage: &Stage,
         written: Written,
         reports: &[Report],
+        killed: bool,
         took: Duration,
     ) -> Result<Self, Failure> {
         let purchases = purchases(stage).await?;
@@ -74,7 +75,7 @@ impl Verdict {
         verdict.saved = written.saved;
         verdict.rolled_back = written.rolled_back;
         verdict.retried = reports.iter().map(|report| report.retried).sum();
-        verdict.killed = 1;
+        verdict.killed = u32::from(killed);
         verdict.seconds = took.as_secs_f64();
         let saved = u32::try_from(written.saved).unwrap_or(u32::MAX);
         verdict.messages_per_second = (f64::from(saved) / took.as_secs_f64()).round();
@@ -110,10 +111,11 @@ impl Verdict {
             "A PROMISE BROKE: please report this with the numbers above"
         };
         format!(
-            "{}\n\n{} publishes failed and were tried again, one of three relays was killed\n\
+            "{}\n\n{} publishes failed and were tried again, {} of three relays was killed while at work\n\
              {} messages a second, {} in all\n{end}",
             rows.trim_fmt(),
             self.retried,
+            if self.killed == 0 { "none" } else { "one" },
             self.messages_per_second,
             span(Duration::from_secs_f64(self.seconds)),
         )
@@ -227,6 +229,14 @@ mod tests {
         let verdict = compare(&purchases(), &lines);
         assert!(verdict.holds());
         assert_eq!((verdict.published, verdict.duplicates), (4, 1));
+    }
+
+    #[test]
+    fn a_relay_is_killed_only_if_it_was() {
+        let mut verdict = compare(&purchases(), &[]);
+        assert!(verdict.text().contains("none of three relays was killed"));
+        verdict.killed = 1;
+        assert!(verdict.text().contains("one of three relays was killed"));
     }
 
     #[test]
