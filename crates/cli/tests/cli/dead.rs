@@ -46,6 +46,9 @@ fn f7_a_row_that_cannot_be_read_dies_alone_and_is_shown() {
         .run(&["dead", "show", "bad", "--json"], "")
         .expect(0)
         .json();
+    let position = letter["position"].to_string();
+    let by_position = ["dead", "show", "--position", &position, "--json"];
+    assert_eq!(place.run(&by_position, "").expect(0).json(), shown);
     assert_eq!(shown["payload_text"], "hello");
     assert_eq!(shown["headers"], "no json");
     assert_eq!(shown["content_type"], "text/plain");
@@ -55,8 +58,16 @@ fn f7_a_row_that_cannot_be_read_dies_alone_and_is_shown() {
         text.contains("bad") && text.contains("unreadable") && text.contains("1 dead letter"),
         "{text}"
     );
+    assert!(text.contains(&position), "{text}");
     let text = place.run(&["dead", "show", "bad"], "").expect(0).stdout;
     assert!(text.contains("hello") && text.contains("went on"), "{text}");
+    for (name, note) in [
+        ("attempts", "counted failures"),
+        ("tries", "recorded publish calls"),
+    ] {
+        let row = text.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(row.contains(note), "{row}");
+    }
     let text = place.run(&["status"], "").expect(0).stdout;
     assert!(text.contains("dead"), "{text}");
 }
@@ -66,9 +77,10 @@ fn o9_a_held_key_shows_as_blocked_and_until_empty_ends_with_3() {
     let (place, relay) = with_dead_letter("hold", 3);
     let report = relay.expect(3).json();
     assert_eq!(report["published"], 0);
+    assert_eq!(report["ended_by"], "nothing_ready");
     assert_eq!(
         report["pending"],
-        json!({"total": 3, "held": 3, "later": 0})
+        json!({"total": 3, "ready": 0, "retry": 0, "held": 3, "later": 0})
     );
 
     let status = place.status();
@@ -154,6 +166,14 @@ fn a_dead_letter_that_is_not_there_ends_with_8() {
         "nobody",
         "dead list",
     ]);
+    place
+        .run(&["dead", "show", "--position", "7"], "")
+        .expect(8)
+        .says(&["no dead letter at position 7"]);
+    place.run(&["dead", "show"], "").expect(2);
+    place
+        .run(&["dead", "show", "nobody", "--position", "7"], "")
+        .expect(2);
     let list = place.run(&["dead", "list"], "").expect(0).stdout;
     assert_eq!(list, "no dead letters\n");
 }

@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use clap::Args;
 use outbox::{
-    message::MessageId,
+    message::{MessageId, Position},
     store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator},
 };
 use serde::Serialize;
@@ -24,14 +24,18 @@ use crate::{
 #[command(after_help = "Examples:
   outbox dead show --store sqlite:orders.db 0198c0de-0000-7000-8000-000000000000
   outbox dead show --store sqlite:orders.db 0198c0de-0000-7000-8000-000000000000 --json | jq -r .payload_text
+  outbox dead show --store sqlite:orders.db --position 4711
 
 Exit codes: 0 done, 2 wrong option, 4 and 5 the store, 8 there is no such dead letter (see outbox --help)")]
 pub(super) struct ShowArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// The message id
-    #[arg(value_name = "ID")]
-    id: MessageId,
+    #[arg(value_name = "ID", required_unless_present = "position")]
+    id: Option<MessageId>,
+    /// The position instead, as outbox dead list shows it: a damaged row may have lost its id
+    #[arg(long, value_name = "N", conflicts_with = "id")]
+    position: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -56,11 +60,13 @@ enum Headers<'a> {
 pub(super) async fn run(args: ShowArgs, output: Output) -> Result<Exit, Failure> {
     let page = DeadPage {
         filter: DeadFilter {
-            id: Some(args.id.clone()),
+            id: args.id.clone(),
             ..DeadFilter::default()
         },
-        after: None,
-        upto: None,
+        after: args
+            .position
+            .map(|position| Position(position.saturating_sub(1))),
+        upto: args.position.map(Position),
         limit: 1,
     };
     let letters = store::with(&args.store, async |opened| {
@@ -69,14 +75,14 @@ pub(super) async fn run(args: ShowArgs, output: Output) -> Result<Exit, Failure>
     })
     .await?;
     let Some(letter) = letters.first() else {
-        return Err(Failure::new(
-            Exit::NotFound,
-            format!(
-                "there is no dead letter with the id {}",
-                shown(args.id.as_str())
-            ),
-        )
-        .hint("outbox dead list shows those that are there; it may have been redriven"));
+        let which = match (&args.id, args.position) {
+            (Some(id), _) => format!("with the id {}", shown(id.as_str())),
+            (None, position) => format!("at position {}", position.unwrap_or_default()),
+        };
+        return Err(
+            Failure::new(Exit::NotFound, format!("there is no dead letter {which}"))
+                .hint("outbox dead list shows those that are there; it may have been redriven"),
+        );
     };
     output.result(&json(letter), || text(letter))?;
     Ok(Exit::Done)
@@ -123,7 +129,11 @@ fn text(letter: &DeadLetter) -> String {
         ("headers", shown(&letter.headers)),
         (
             "attempts",
-            format!("{} of {} tries", letter.attempts, letter.tries),
+            format!("{} (counted failures)", letter.attempts),
+        ),
+        (
+            "tries",
+            format!("{} (recorded publish calls)", letter.tries),
         ),
         ("reason", shown(&letter.reason)),
         ("last error", shown(&letter.error)),
