@@ -1,5 +1,6 @@
 //! `outbox relay`: publishes what is pending, until told to stop, for a time, or until nothing is left.
 
+mod misfit;
 mod options;
 mod until;
 
@@ -9,13 +10,14 @@ use clap::Args;
 use outbox::{
     relay::{Relay, RelayError, Report},
     sqlite::SqliteStore,
-    store::OutboxOperator,
+    store::{OutboxOperator, Status},
 };
 use serde::Serialize;
 
 use self::options::RelayOptions;
 use crate::{
     args::{StoreArgs, duration},
+    command::status::retrying,
     exit::Exit,
     failure::Failure,
     output::Output,
@@ -64,11 +66,13 @@ pub(crate) struct RelayArgs {
 }
 
 /// Why the relay ended.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Ended {
-    /// Nothing is left that it would wait for.
+    /// Nothing is pending.
     Empty,
+    /// Something is pending, and nothing of it that it would wait for.
+    NothingReady,
     /// The time was over.
     Time,
     /// A signal came.
@@ -93,8 +97,22 @@ struct Shown {
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Pending {
     total: u64,
+    ready: u64,
+    retry: u64,
     held: u64,
     later: u64,
+}
+
+impl From<&Status> for Pending {
+    fn from(status: &Status) -> Self {
+        Self {
+            total: status.pending(),
+            ready: status.ready,
+            retry: retrying(status),
+            held: status.held,
+            later: status.later,
+        }
+    }
 }
 
 pub(crate) async fn run(args: RelayArgs, output: Output) -> Result<Exit, Failure> {
@@ -131,11 +149,12 @@ async fn relay(
             Some(store) => Some(pending(store).await?),
             None => None,
         };
+        let is_left = left.is_some_and(|left| left.total > 0);
+        if is_left && ended == Ended::Empty {
+            ended = Ended::NothingReady;
+        }
         output.result(&shown(ended, report, left), || text(report, left))?;
-        Ok(match left {
-            Some(left) if left.total > 0 => Exit::Left,
-            _ => Exit::Done,
-        })
+        Ok(if is_left { Exit::Left } else { Exit::Done })
     })
     .await
 }
@@ -143,11 +162,7 @@ async fn relay(
 async fn pending(store: &SqliteStore) -> Result<Pending, Failure> {
     let status = store.status().await;
     let status = status.map_err(|error| store::failure(&error))?;
-    Ok(Pending {
-        total: status.pending(),
-        held: status.held,
-        later: status.later,
-    })
+    Ok(Pending::from(&status))
 }
 
 fn failure(error: &RelayError) -> Failure {
@@ -189,13 +204,50 @@ fn text(report: Report, left: Option<Pending>) -> String {
         .map(|(number, what)| format!("{number} {what}")),
     );
     let done = parts.join(", ");
-    match left.filter(|left| left.total > 0) {
-        None => done,
-        Some(left) => format!(
-            "{done}\n{} left: {} scheduled for later, {} held by dead letters (see outbox status)",
-            count(left.total, "message"),
-            left.later,
-            left.held
-        ),
+    let Some(left) = left.filter(|left| left.total > 0) else {
+        return done;
+    };
+    let parts: Vec<String> = [
+        (left.ready, "ready"),
+        (left.retry, "waiting for a retry"),
+        (left.later, "scheduled for later"),
+        (left.held, "held by dead letters"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{number} {what}"))
+    .collect();
+    format!(
+        "{done}\n{} left: {} (see outbox status)",
+        count(left.total, "message"),
+        parts.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_what_is_left_add_up() {
+        let status = Status {
+            line: 5,
+            waiting: 3,
+            scheduled: 2,
+            ready: 1,
+            held: 3,
+            later: 2,
+            ..Status::default()
+        };
+        let left = Pending::from(&status);
+        assert_eq!(left.total, left.ready + left.retry + left.held + left.later);
+        let told = text(Report::default(), Some(left));
+        assert!(
+            told.ends_with(
+                "10 messages left: 1 ready, 4 waiting for a retry, 2 scheduled for later, \
+                 3 held by dead letters (see outbox status)"
+            ),
+            "{told}"
+        );
     }
 }

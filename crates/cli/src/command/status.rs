@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use clap::Args;
-use outbox::store::OutboxOperator;
+use outbox::store::{OutboxOperator, Status};
 
 use self::{json::Shown, text::text};
 use crate::{args::StoreArgs, exit::Exit, failure::Failure, output::Output, store};
@@ -31,4 +31,11 @@ pub(crate) async fn run(args: StatusArgs, output: Output) -> Result<Exit, Failur
     .await?;
     output.result(&Shown::from(&status), || text(&status))?;
     Ok(Exit::Done)
+}
+
+/// Pending messages that wait for a retry: their own, or that of a message of their key before them.
+pub(crate) fn retrying(status: &Status) -> u64 {
+    status
+        .pending()
+        .saturating_sub(status.ready + status.held + status.later)
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use outbox::{backoff::Backoff, relay::RelayConfig, store::AfterDeath};
 
-use crate::{args::duration, command::save::at_least_one, exit::Exit, failure::Failure};
+use super::misfit;
+use crate::{args::duration, command::save::at_least_one, failure::Failure};
 
 /// The settings of a relay. What is not given has the library's default; renewal and publish timeout follow the lease.
 #[derive(Debug, Args)]
@@ -90,7 +91,7 @@ impl RelayOptions {
             poll_max: self.poll_max.unwrap_or(default.poll_max),
             grace: self.grace.unwrap_or(default.grace),
             max_attempts: self.max_attempts.unwrap_or(default.max_attempts),
-            backoff: Backoff::exponential(base, cap).map_err(|error| refused(&error))?,
+            backoff: Backoff::exponential(base, cap).map_err(|error| misfit::backoff(&error))?,
             transient_delay: self.transient_delay.unwrap_or(default.transient_delay),
             careful_limit: self.careful_limit.unwrap_or(default.careful_limit),
             after_death: match self.after_death {
@@ -100,15 +101,11 @@ impl RelayOptions {
             },
             ..RelayConfig::default()
         };
-        config.check().map_err(|error| refused(&error))?;
+        config
+            .check()
+            .map_err(|error| misfit::settings(&error, &config))?;
         Ok(config)
     }
-}
-
-/// The library names its settings with underscores where the options have dashes.
-fn refused(error: &dyn std::error::Error) -> Failure {
-    Failure::new(Exit::Input, format!("these options do not fit: {error}"))
-        .hint("each setting is the option of the same name, with dashes; see outbox relay --help")
 }
 
 #[cfg(test)]
@@ -158,17 +155,33 @@ mod tests {
     }
 
     #[test]
-    fn options_that_do_not_fit_are_refused_naming_both() {
-        let refused = config(&["--lease", "2s", "--publish-timeout", "5s"]).unwrap_err();
-        assert!(
-            refused.contains("publish_timeout") && refused.contains("lease"),
-            "{refused}"
-        );
-        let refused = config(&["--backoff-base", "2m", "--backoff-cap", "1m"]).unwrap_err();
-        assert!(
-            refused.contains("base") && refused.contains("cap"),
-            "{refused}"
-        );
+    fn options_that_do_not_fit_are_refused_saying_what_to_type() {
+        for (line, refused) in [
+            (
+                &["--lease", "1s", "--renewal", "2s"][..],
+                "the renewal (2s) is more than half of the lease (1s)\n  \
+                 give --renewal 500ms or less, or --lease 4s or more",
+            ),
+            (
+                &["--lease", "3s", "--publish-timeout", "5s"],
+                "the publish timeout (5s) is not less than the lease (3s) minus the renewal (1s)\n  \
+                 give a --publish-timeout of less than 2s, or a longer --lease",
+            ),
+            (
+                &["--backoff-cap", "5s"],
+                "the backoff base (10s) is above the backoff cap (5s)\n  \
+                 give --backoff-base 5s or less, or --backoff-cap 10s or more",
+            ),
+            (&["--poll-max", "0s"], "--poll-max must be at least 1 ms"),
+            (&["--lease", "1ms"], "--lease must be at least 3 ms"),
+            (&["--renewal", "0s"], "--renewal must be at least 1 ms"),
+            (
+                &["--max-attempts", "0"],
+                "--max-attempts must be at least 1",
+            ),
+        ] {
+            assert_eq!(config(line).unwrap_err(), refused);
+        }
         assert!(config(&["--backoff-base", "2h"]).is_ok());
         assert!(
             config(&["--batch", "0"])

@@ -42,7 +42,7 @@ pub(super) async fn first(
     };
 }
 
-/// Completes when nothing is left but what no relay can publish now or by waiting for a retry.
+/// Completes when nothing is pending but what no relay can publish now or by waiting for a retry.
 async fn empty(store: &SqliteStore) {
     loop {
         let asked = Instant::now();

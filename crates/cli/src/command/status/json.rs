@@ -3,6 +3,7 @@
 use outbox::store::Status;
 use serde::Serialize;
 
+use super::retrying;
 use crate::table::millis;
 
 #[derive(Serialize)]
@@ -24,6 +25,7 @@ struct Pending {
     waiting: u64,
     scheduled: u64,
     ready: u64,
+    retry: u64,
     held: u64,
     later: u64,
 }
@@ -80,6 +82,7 @@ impl<'a> From<&'a Status> for Shown<'a> {
                 waiting: status.waiting,
                 scheduled: status.scheduled,
                 ready: status.ready,
+                retry: retrying(status),
                 held: status.held,
                 later: status.later,
             },

@@ -2,6 +2,7 @@
 
 use outbox::store::Status;
 
+use super::retrying;
 use crate::table::{numbers, short, shown, span, table};
 
 pub(super) fn text(status: &Status) -> String {
@@ -43,9 +44,6 @@ pub(super) fn text(status: &Status) -> String {
 fn summary(status: &Status) -> String {
     let mut rows = table(["state", "messages", ""]);
     numbers(&mut rows, &[1]);
-    let others = status
-        .pending()
-        .saturating_sub(status.ready + status.held + status.later);
     let oldest = status
         .oldest_ready
         .map_or(String::new(), |age| format!("the oldest for {}", span(age)));
@@ -53,9 +51,9 @@ fn summary(status: &Status) -> String {
         format!("the next one falls due in {}", span(due))
     });
     for (state, messages, note) in [
-        ("pending", status.pending(), String::new()),
+        ("pending", status.pending(), next),
         ("  ready", status.ready, oldest),
-        ("  waiting for a retry", others, next),
+        ("  waiting for a retry", retrying(status), String::new()),
         ("  held by a dead letter", status.held, String::new()),
         ("  scheduled for later", status.later, String::new()),
         ("dead", status.dead, String::new()),
@@ -114,4 +112,28 @@ fn lanes(status: &Status) -> String {
         ]);
     }
     rows.trim_fmt()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_next_due_time_is_no_matter_of_retries_alone() {
+        let status = Status {
+            scheduled: 1,
+            later: 1,
+            next_due: Some(Duration::from_mins(5)),
+            ..Status::default()
+        };
+        let text = text(&status);
+        let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap();
+        assert!(
+            row("pending").contains("the next one falls due in 5m"),
+            "{text}"
+        );
+        assert!(row("waiting for a retry").ends_with('0'), "{text}");
+    }
 }
