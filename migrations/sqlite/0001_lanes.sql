@@ -29,7 +29,9 @@ INSERT INTO outbox_lane (lane) VALUES (0), (1), (2), (3), (4), (5), (6), (7);
 
 -- The ready line: runnable messages. The lane of a message with a key is the first byte of
 -- SHA-256(topic, 0x1F, key) modulo 8; without a key it is any. Headers are a JSON array of
--- [name, value] pairs, or NULL.
+-- [name, value] pairs, or NULL. Names and values have at most 65536 bytes together, which relays
+-- check; their JSON can be sixteen times as long (65536 pairs of a name that is escaped as \u0022
+-- and an empty value, with spaces after the commas).
 CREATE TABLE outbox_message (
   position INTEGER PRIMARY KEY CHECK (position > 0),
   lane INTEGER NOT NULL CHECK (lane BETWEEN 0 AND 7),
@@ -40,7 +42,7 @@ CREATE TABLE outbox_message (
     AND topic NOT GLOB ('*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*')
   ),
   key TEXT CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 1024 AND instr(key, char(0)) = 0),
-  headers TEXT CHECK (length(CAST(headers AS BLOB)) <= 655360),
+  headers TEXT CHECK (length(CAST(headers AS BLOB)) <= 1048576),
   content_type TEXT CHECK (
     length(CAST(content_type AS BLOB)) BETWEEN 1 AND 255 AND instr(content_type, char(0)) = 0
   ),
@@ -64,7 +66,7 @@ CREATE TABLE outbox_scheduled (
     AND topic NOT GLOB ('*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*')
   ),
   key TEXT CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 1024 AND instr(key, char(0)) = 0),
-  headers TEXT CHECK (length(CAST(headers AS BLOB)) <= 655360),
+  headers TEXT CHECK (length(CAST(headers AS BLOB)) <= 1048576),
   content_type TEXT CHECK (
     length(CAST(content_type AS BLOB)) BETWEEN 1 AND 255 AND instr(content_type, char(0)) = 0
   ),

@@ -6,11 +6,11 @@ use std::{
 };
 
 use outbox_message::{Delivery, Lane, LaneToken, Lanes, Message, OrderingKey, Position};
-use outbox_store::{AfterDeath, Entry, Unreadable};
+use outbox_store::{AfterDeath, Circuit, Entry, Unreadable};
 
 use crate::{
     blocks::{Block, Blocks, Reason},
-    clock::Clock,
+    clock::{Clock, until},
     damage::Damage,
     hints::Hints,
     line::Line,
@@ -91,6 +91,13 @@ pub(crate) struct OpenCircuit {
     pub(crate) since: i64,
     pub(crate) next_probe: i64,
     pub(crate) error: String,
+}
+
+impl OpenCircuit {
+    /// Whether its relay has been silent for so long that it counts as gone.
+    pub(crate) fn is_forgotten(&self, now: i64) -> bool {
+        until(now, self.next_probe) > Circuit::FORGOTTEN_AFTER
+    }
 }
 
 #[derive(Debug)]

@@ -27,8 +27,6 @@ impl State {
             lanes: self.holders(now),
             ..Status::default()
         };
-        let oldest = self.line.iter().map(|(_, row)| row.saved_at).min();
-        status.oldest_ready = oldest.map(|saved_at| until(now, saved_at));
         let blocked = self
             .blocks
             .iter()
@@ -44,23 +42,26 @@ impl State {
             if not_due(*due) {
                 status.later += u64::from(row.tries == 0);
             } else {
-                self.count_runnable(row, now, &mut status);
+                self.count_runnable(row, *due, now, &mut status);
             }
         }
         let in_line = self.line.iter().map(|(_, row)| row);
         for row in in_line.chain(self.waiting.values().flat_map(BTreeMap::values)) {
-            self.count_runnable(row, now, &mut status);
+            self.count_runnable(row, row.saved_at, now, &mut status);
         }
         status
     }
 
-    /// Counts a message that has joined the line or may, as ready or as held, by what its key does.
-    fn count_runnable(&self, row: &Row, now: i64, status: &mut Status) {
+    /// Counts a message that has joined the line or may, as ready (since when) or as held, by what its key does.
+    fn count_runnable(&self, row: &Row, since: i64, now: i64, status: &mut Status) {
         let block = row.key.as_ref().and_then(|key| self.blocks.get(key));
         match block {
             Some(block) if block.reason == Reason::Dead => status.held += 1,
             Some(block) if block.until > now => {}
-            _ => status.ready += 1,
+            _ => {
+                status.ready += 1;
+                status.oldest_ready = status.oldest_ready.max(Some(until(now, since)));
+            }
         }
     }
 
@@ -93,7 +94,8 @@ impl State {
 
     fn open_circuits(&self, now: i64) -> Vec<Circuit> {
         let circuits = self.circuits.iter();
-        let circuits = circuits.map(|((destination, relay), circuit)| Circuit {
+        let shown = circuits.filter(|(_, circuit)| !circuit.is_forgotten(now));
+        let circuits = shown.map(|((destination, relay), circuit)| Circuit {
             destination: destination.clone(),
             relay: relay.to_string(),
             open_for: until(now, circuit.since),

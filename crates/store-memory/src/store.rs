@@ -199,7 +199,11 @@ impl OutboxStore for MemoryStore {
     async fn maintain(&self) -> Result<usize, StoreError> {
         Ok(self.with(|state| {
             let now = state.clock.now_ms();
-            state.saved_ids.forget(now, IDS_PER_STEP)
+            let circuits = state.circuits.len();
+            state
+                .circuits
+                .retain(|_, circuit| !circuit.is_forgotten(now));
+            state.saved_ids.forget(now, IDS_PER_STEP) + circuits - state.circuits.len()
         }))
     }
 

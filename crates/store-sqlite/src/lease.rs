@@ -1,7 +1,7 @@
 //! What a relay does with its leases besides settling: it renews them and marks starts; and the upkeep that goes along.
 
 use outbox_message::{LaneToken, Position};
-use outbox_store::{CircuitChange, MAX_DELAY, StoreError};
+use outbox_store::{Circuit, CircuitChange, MAX_DELAY, StoreError};
 use sqlx::SqlitePool;
 use std::{collections::HashSet, time::Duration};
 
@@ -116,12 +116,20 @@ pub(crate) async fn record_circuit(
 
 /// One step of upkeep. Returns how many rows it removed.
 pub(crate) async fn maintain(pool: &SqlitePool) -> Result<usize, StoreError> {
-    let forgotten = sqlx::query(include_str!("sql/forget_ids.sql"))
+    match remove_old(pool).await {
+        Ok(removed) => Ok(usize::try_from(removed).unwrap_or(usize::MAX)),
+        Err(error) => Err(schema::explain(pool, "forget what is over", error).await),
+    }
+}
+
+async fn remove_old(pool: &SqlitePool) -> Result<u64, sqlx::Error> {
+    let ids = sqlx::query(include_str!("sql/forget_ids.sql"))
         .bind(MOST_FORGOTTEN)
         .execute(pool)
-        .await;
-    match forgotten {
-        Ok(done) => Ok(usize::try_from(done.rows_affected()).unwrap_or(usize::MAX)),
-        Err(error) => Err(schema::explain(pool, "forget old ids", error).await),
-    }
+        .await?;
+    let circuits = sqlx::query(include_str!("sql/forget_circuits.sql"))
+        .bind(millis(Circuit::FORGOTTEN_AFTER))
+        .execute(pool)
+        .await?;
+    Ok(ids.rows_affected() + circuits.rows_affected())
 }

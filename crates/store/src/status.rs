@@ -15,13 +15,14 @@ pub struct Status {
     pub scheduled: u64,
     /// Dead letters.
     pub dead: u64,
-    /// The age of the oldest message in the ready line.
+    /// How long the oldest of the [`ready`](Self::ready) messages has waited to go out: since it was saved, or, while it is still
+    /// scheduled, since it fell due. `None` if none is ready. What waits for a retry, is held, or is for later has no part in it.
     pub oldest_ready: Option<Duration>,
     /// How many keys are blocked (those of reason busy are not).
     pub blocked: u64,
     /// The ten keys that are blocked longest, by the position they wait for.
     pub blocked_keys: Vec<BlockedKey>,
-    /// Circuits that are open, of every relay.
+    /// Circuits that are open, of every relay that still speaks of them: see [`Circuit`].
     pub circuits: Vec<Circuit>,
     /// Pending and dead by topic, in the order of topics.
     pub topics: Vec<TopicBacklog>,
@@ -29,7 +30,8 @@ pub struct Status {
     pub lanes: Vec<LaneHolder>,
     /// How long until the earliest scheduled message or retry that is not due yet.
     pub next_due: Option<Duration>,
-    /// Pending messages that can run as soon as a relay takes them: in line or due, their key neither waiting nor held.
+    /// Pending messages that can run as soon as a relay takes them, or that a relay holds now: those in the line whose key neither waits nor is
+    /// held, those of keys whose retry is due, and scheduled ones that fell due.
     pub ready: u64,
     /// Pending messages behind a dead letter that holds its key.
     pub held: u64,
@@ -84,6 +86,9 @@ impl BlockReason {
 }
 
 /// An open circuit of one relay.
+///
+/// A relay records its circuit anew with each probe. One whose next probe is overdue by more than [`Circuit::FORGOTTEN_AFTER`] is that of a
+/// relay that is gone, or that has nothing left to try: a status does not show it, and upkeep removes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Circuit {
     /// The destination.
@@ -96,6 +101,11 @@ pub struct Circuit {
     pub next_probe: Duration,
     /// The last error.
     pub error: String,
+}
+
+impl Circuit {
+    /// How long after its next probe was due a circuit is still shown and kept: far longer than a probe takes with the usual publish timeout.
+    pub const FORGOTTEN_AFTER: Duration = Duration::from_mins(5);
 }
 
 /// What is pending and dead of one topic.

@@ -48,10 +48,11 @@ pub trait OutboxStore: Debug + Send + Sync + 'static {
     /// Records that the message at `position` of a careful lane is about to be handed over (F6). `false` if the token is stale: it must not be handed over.
     async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError>;
 
-    /// Records a change of a relay's circuit, for status; claims never read it.
+    /// Records a change of a relay's circuit, for status, as long as [`Circuit`](crate::Circuit) says; claims never read it.
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError>;
 
-    /// One bounded step of upkeep, such as forgetting ids whose remembered time is over. Returns how many rows it removed.
+    /// One bounded step of upkeep: forgets ids whose remembered time is over, and circuits of relays that are gone, which are those whose
+    /// next probe is overdue by more than [`Circuit::FORGOTTEN_AFTER`](crate::Circuit::FORGOTTEN_AFTER). Returns how many rows it removed.
     async fn maintain(&self) -> Result<usize, StoreError>;
 
     /// Completes when there may be new work: a hint, never needed for progress (D3). A store without such hints never completes.

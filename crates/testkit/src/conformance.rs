@@ -38,6 +38,7 @@ macro_rules! conformance {
                 c2_headers_keep_order_repetition_and_any_text,
                 c2_a_bare_message_stays_bare,
                 c4_parts_at_their_limits_are_stored,
+                c4_headers_are_stored_whatever_their_characters,
                 case32_the_longest_key_survives_failure_and_retry,
                 c3_a_message_stays_itself_over_retry_crash_and_redrive,
                 c3_a_plain_save_does_not_look_at_ids,
@@ -121,6 +122,7 @@ macro_rules! conformance {
                 o9_a_held_key_outlives_every_claim,
                 o9_a_head_that_dies_after_waiting_frees_its_line,
                 o9_a_head_that_dies_after_waiting_holds_its_line,
+                o9_a_lone_message_that_dies_after_waiting_holds_its_key,
                 o9_only_the_holding_letter_goes_back_to_its_place,
                 o9_a_redrive_beside_a_holder_waits_its_turn,
                 o6_a_key_that_waits_is_not_freed_by_an_older_dead_letter,
@@ -161,6 +163,8 @@ macro_rules! conformance {
                 case35_a_death_sent_twice_makes_one_letter;
             careful:
                 f6_a_lapsed_lane_gives_one_message_at_a_time,
+                f6_careful_service_goes_by_position_over_line_and_retries,
+                f6_careful_service_sets_no_busy_key_aside,
                 f6_careful_service_ends_after_a_claims_worth_of_completions,
                 f6_a_release_completes_nothing,
                 f6_careful_service_ends_when_nothing_is_due,
@@ -208,10 +212,14 @@ macro_rules! conformance {
                 status_counts_each_message_once,
                 status_sees_behind_which_key_a_message_stands,
                 status_tells_the_age_of_the_oldest_ready_message,
+                status_tells_the_age_of_a_due_retry,
+                status_tells_how_long_a_scheduled_message_is_due,
+                status_tells_no_age_of_what_cannot_run,
                 status_counts_by_topic,
                 status_tells_who_holds_a_lane,
                 status_lists_ten_blocked_keys,
                 status_shows_open_circuits,
+                status_forgets_the_circuit_of_a_relay_that_is_gone,
                 d3_a_message_is_found_without_a_wake_up;
         }
     };

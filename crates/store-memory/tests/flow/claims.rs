@@ -66,36 +66,6 @@ async fn o6_while_the_head_waits_its_key_is_set_aside_once_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn f6_careful_service_meets_the_first_message_again_wherever_it_stands() {
-    let t = Test::one_lane();
-    t.waiting_run().await;
-    t.save(&["b1", "c1"]).await;
-    for starts in 0..3 {
-        t.store.advance(LEASE);
-        let claim = t.claim(2).await;
-        let [Entry::Message(delivery)] = &claim.entries[..] else {
-            panic!("one message, which can be read");
-        };
-        assert_eq!(
-            (delivery.message.id.as_str(), delivery.starts),
-            ("a1", starts)
-        );
-        let token = &claim.lanes[0].token;
-        assert!(t.store.starting(token, delivery.position).await.unwrap());
-    }
-}
-
-#[tokio::test]
-async fn f6_careful_service_sets_no_busy_key_aside() {
-    let t = Test::one_lane();
-    t.save(&["a1", "a2", "a3", "a4", "a5", "b1"]).await;
-    t.claim(20).await;
-    t.store.advance(LEASE);
-    let claim = t.claim(2).await;
-    assert_eq!((names(&claim), claim.moved), (vec!["a1".to_owned()], 0));
-}
-
-#[tokio::test]
 async fn f6_a_lane_whose_holder_vanished_is_served_one_by_one_and_counts_the_starts_that_ended_badly()
  {
     let t = Test::one_lane();

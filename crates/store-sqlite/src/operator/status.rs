@@ -4,7 +4,7 @@ use outbox_store::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBa
 use sqlx::{SqliteConnection, SqlitePool, sqlite::SqliteRow};
 
 use crate::{
-    clock::until,
+    clock::{millis, until},
     row::{int, lane, maybe_int, shown},
 };
 
@@ -20,16 +20,13 @@ pub(super) async fn status(pool: &SqlitePool) -> Result<Status, sqlx::Error> {
         waiting: count(&row, "waiting")?,
         scheduled: count(&row, "scheduled")?,
         dead: count(&row, "dead")?,
-        oldest_ready: maybe_int(&row, "oldest")?.map(|saved_at| until(now, saved_at)),
+        oldest_ready: maybe_int(&row, "oldest")?.map(|since| until(now, since)),
         blocked: count(&row, "blocked")?,
         blocked_keys: list(&mut tx, include_str!("../sql/status_blocked.sql"), |row| {
             blocked_key(row, now)
         })
         .await?,
-        circuits: list(&mut tx, include_str!("../sql/status_circuits.sql"), |row| {
-            circuit(row, now)
-        })
-        .await?,
+        circuits: circuits(&mut tx, now).await?,
         topics: list(&mut tx, include_str!("../sql/status_topics.sql"), topic).await?,
         lanes: list(&mut tx, include_str!("../sql/status_lanes.sql"), |row| {
             holder(row, now)
@@ -72,6 +69,14 @@ fn blocked_key(row: &SqliteRow, now: i64) -> Result<BlockedKey, sqlx::Error> {
         waiting: count(row, "waiting")?,
         error: shown(row, "error")?,
     })
+}
+
+async fn circuits(tx: &mut SqliteConnection, now: i64) -> Result<Vec<Circuit>, sqlx::Error> {
+    let rows = sqlx::query(include_str!("../sql/status_circuits.sql"))
+        .bind(millis(Circuit::FORGOTTEN_AFTER))
+        .fetch_all(tx)
+        .await?;
+    rows.iter().map(|row| circuit(row, now)).collect()
 }
 
 fn circuit(row: &SqliteRow, now: i64) -> Result<Circuit, sqlx::Error> {

@@ -1,19 +1,25 @@
 -- The counts of a status. It reads every table, for people; claims never do.
 WITH
   clock (now) AS MATERIALIZED (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)),
-  runnable (until, reason) AS MATERIALIZED (
-    SELECT b.until, b.reason
+  -- What may run as far as it is concerned itself, since when it waits, and what its key says.
+  runnable (since, until, reason) AS MATERIALIZED (
+    SELECT m.saved_at, b.until, b.reason
     FROM outbox_message m
     LEFT JOIN outbox_blocked_key b ON b.topic = m.topic AND b.key = m.key
     UNION ALL
-    SELECT b.until, b.reason
+    SELECT w.saved_at, b.until, b.reason
     FROM outbox_waiting w
     LEFT JOIN outbox_blocked_key b ON b.topic = w.topic AND b.key = w.key
     UNION ALL
-    SELECT b.until, b.reason
+    SELECT s.due_at, b.until, b.reason
     FROM outbox_scheduled s
     LEFT JOIN outbox_blocked_key b ON b.topic = s.topic AND b.key = s.key
     WHERE s.due_at <= (SELECT now FROM clock)
+  ),
+  ready (messages, oldest) AS MATERIALIZED (
+    SELECT count(*), min(since)
+    FROM runnable
+    WHERE reason IS NULL OR (reason <> 'dead' AND until <= (SELECT now FROM clock))
   )
 SELECT
   clock.now,
@@ -22,11 +28,11 @@ SELECT
   (SELECT count(*) FROM outbox_waiting) AS waiting,
   (SELECT count(*) FROM outbox_scheduled) AS scheduled,
   (SELECT count(*) FROM outbox_dead) AS dead,
-  (SELECT min(saved_at) FROM outbox_message) AS oldest,
   (SELECT count(*) FROM outbox_blocked_key WHERE reason <> 'busy') AS blocked,
   (SELECT count(*) FROM outbox_scheduled WHERE tries = 0 AND due_at > clock.now) AS later,
   (SELECT count(*) FROM runnable WHERE reason = 'dead') AS held,
-  (SELECT count(*) FROM runnable WHERE reason IS NULL OR (reason <> 'dead' AND until <= clock.now)) AS ready,
+  (SELECT messages FROM ready) AS ready,
+  (SELECT oldest FROM ready) AS oldest,
   (
     SELECT min(due)
     FROM (

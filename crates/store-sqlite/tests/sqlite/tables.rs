@@ -1,5 +1,7 @@
 //! The tables check the limits of contract C4 themselves, because any program may write into them.
 
+use outbox_message::MAX_HEADERS_BYTES;
+
 use crate::scratch::{Scratch, deliveries};
 
 #[tokio::test]
@@ -24,7 +26,7 @@ async fn c4_the_tables_refuse_what_breaks_a_limit() {
             ("key", "printf('%.*c', 1025, 'k')"),
             ("key", "'a' || char(0)"),
             ("headers", "x'5b5d'"),
-            ("headers", "printf('%.*c', 655361, '[')"),
+            ("headers", "printf('%.*c', 1048577, '[')"),
             ("content_type", "''"),
             ("content_type", "printf('%.*c', 256, 'c')"),
             ("payload", "'text'"),
@@ -39,6 +41,26 @@ async fn c4_the_tables_refuse_what_breaks_a_limit() {
             assert!(refused.await.is_err(), "{table}.{column} = {value}");
         }
     }
+}
+
+/// The longest JSON of legal headers that any program may write: each name one byte, escaped as six, no value, and a space after each comma.
+#[tokio::test]
+async fn c4_the_tables_take_every_json_of_legal_headers() {
+    let scratch = Scratch::new().await;
+    let pair = r#"["\u0022", ""]"#;
+    let longest = format!("[{}]", vec![pair; MAX_HEADERS_BYTES].join(", "));
+    assert_eq!(longest.len(), 1_048_576);
+    for (position, table) in [(1, "outbox_message"), (2, "outbox_scheduled")] {
+        let insert = insert(table, "headers", &format!("'{longest}'"))
+            .replace("VALUES (1,", &format!("VALUES ({position},"));
+        sqlx::raw_sql(sqlx::AssertSqlSafe(insert))
+            .execute(&scratch.pool)
+            .await
+            .unwrap();
+    }
+    let longer = insert("outbox_message", "headers", &format!("'{longest} '"));
+    let refused = sqlx::raw_sql(sqlx::AssertSqlSafe(longer)).execute(&scratch.pool);
+    assert!(refused.await.is_err());
 }
 
 fn insert(table: &str, column: &str, value: &str) -> String {

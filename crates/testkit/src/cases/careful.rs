@@ -1,6 +1,6 @@
 //! Careful service of a lane whose holder vanished: one message at a time, its starts counted (F6).
 
-use outbox_store::OutboxStore;
+use outbox_store::{OutboxStore, Outcome};
 
 use crate::{
     Harness,
@@ -26,6 +26,61 @@ pub async fn f6_a_lapsed_lane_gives_one_message_at_a_time<H: Harness>() {
         s.publish(&taken).await;
     }
     s.assert_empty_after_claim().await;
+}
+
+/// F6: careful service meets the smallest position of the lane first, again and again until it completes, whether it stands in the
+/// line or waits for its retry: otherwise its starts would not add up.
+pub async fn f6_careful_service_goes_by_position_over_line_and_retries<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    let keys = s.keys_together(3);
+    s.save(&keys[0], "first").await;
+    s.save_run(&keys[1], &["retried".to_owned(), "behind it".to_owned()])
+        .await;
+    s.save(&keys[2], "last").await;
+    let taken = s.claim().await;
+    s.settle_all(&taken, &[("retried", retry(10))], &Outcome::Release)
+        .await;
+    let taken = s.claim().await;
+    assert_eq!((taken.payloads().len(), taken.moved()), (2, 1));
+    // Its lease runs out, and the retry falls due.
+    s.crash(taken).await;
+    for expected in ["first", "retried", "behind it", "last"] {
+        for starts in 0..3 {
+            let taken = s.claim_up_to(10).await;
+            assert!(taken.is_careful());
+            assert_eq!(
+                (taken.payloads(), taken.moved()),
+                (vec![expected.to_owned()], 0)
+            );
+            assert_eq!(taken.of(expected).starts, starts);
+            s.start(&taken).await;
+            s.crash(taken).await;
+        }
+        let taken = s.claim_up_to(10).await;
+        assert_eq!(taken.payloads(), [expected]);
+        s.publish(&taken).await;
+    }
+    s.assert_empty_after_claim().await;
+}
+
+/// F6: a long run of one key does not step aside while its lane is served carefully, for then another message would come next.
+pub async fn f6_careful_service_sets_no_busy_key_aside<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    let keys = s.keys_together(2);
+    s.save_run(&keys[0], &numbered("busy", 5)).await;
+    s.save(&keys[1], "neighbor").await;
+    let taken = s.claim().await;
+    s.crash(taken).await;
+    for starts in 0..2 {
+        let taken = s.claim_up_to(2).await;
+        assert!(taken.is_careful());
+        assert_eq!((taken.payloads(), taken.moved()), (numbered("busy", 1), 0));
+        assert_eq!(taken.of("busy1").starts, starts);
+        s.start(&taken).await;
+        s.crash(taken).await;
+    }
+    let status = s.status().await;
+    assert_eq!((status.line, status.waiting), (6, 0));
 }
 
 /// F6: careful service ends when as many messages went well as the claim could hold.

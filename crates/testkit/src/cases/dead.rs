@@ -181,6 +181,27 @@ pub async fn o9_a_head_that_dies_after_waiting_holds_its_line<H: Harness>() {
     s.assert_empty().await;
 }
 
+/// O9, case 40: the key's only message dies in its waiting line under hold; what arrives later waits for it.
+pub async fn o9_a_lone_message_that_dies_after_waiting_holds_its_key<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.save("k", "m1").await;
+    let taken = s.claim().await;
+    s.settle(&taken, &[("m1", retry(10))]).await;
+    s.advance(secs(10)).await;
+    s.kill("m1", AfterDeath::Hold).await;
+    let status = s.status().await;
+    assert_eq!((status.dead, status.blocked, status.held), (1, 1, 0));
+    assert_eq!(status.blocked_keys[0].reason, BlockReason::Dead);
+    s.save_run("k", &["m2".to_owned(), "m3".to_owned()]).await;
+    s.advance(secs(600)).await;
+    assert!(s.drain().await.is_empty(), "the key is held");
+    let status = s.status().await;
+    assert_eq!((status.blocked, status.held, status.ready), (1, 2, 0));
+    assert_eq!(s.redrive().await.out_of_order, 0);
+    assert_eq!(s.drain().await, numbered("m", 3));
+    s.assert_empty().await;
+}
+
 /// O9: an older dead letter of a key that another one holds goes to the tail, behind the hold.
 pub async fn o9_only_the_holding_letter_goes_back_to_its_place<H: Harness>() {
     let s = Scene::<H>::new().await;

@@ -2,7 +2,8 @@
 
 use outbox_message::Message;
 use outbox_store::{
-    AfterDeath, BlockReason, CircuitChange, ClaimRequest, OutboxStore, Outcome, TopicBacklog,
+    AfterDeath, BlockReason, Circuit, CircuitChange, ClaimRequest, OutboxStore, Outcome,
+    TopicBacklog,
 };
 
 use crate::{
@@ -76,6 +77,58 @@ pub async fn status_tells_the_age_of_the_oldest_ready_message<H: Harness>() {
     s.save("l", "b").await;
     let age = s.status().await.oldest_ready.expect("one is ready");
     assert!(age >= secs(120) && age < secs(180), "{age:?}");
+}
+
+/// A destination is down: the message that waited for its retry is overdue, and its age counts from when it was saved.
+pub async fn status_tells_the_age_of_a_due_retry<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.save("k", "a").await;
+    let taken = s.claim().await;
+    s.settle(&taken, &[("a", retry(60))]).await;
+    let status = s.status().await;
+    assert_eq!((status.ready, status.oldest_ready), (0, None));
+    s.advance(secs(600)).await;
+    let status = s.status().await;
+    let age = status.oldest_ready.expect("its retry is due");
+    assert_eq!((status.ready, status.line), (1, 0));
+    assert!(age >= secs(600) && age < secs(660), "{age:?}");
+}
+
+/// No relay runs: a scheduled message is overdue from its time on, not from when it was saved.
+pub async fn status_tells_how_long_a_scheduled_message_is_due<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    s.schedule("k", "a", secs(1_000)).await;
+    s.advance(secs(500)).await;
+    let status = s.status().await;
+    assert_eq!((status.ready, status.oldest_ready), (0, None));
+    s.advance(secs(800)).await;
+    let status = s.status().await;
+    let age = status.oldest_ready.expect("it is due");
+    assert_eq!((status.ready, status.line), (1, 0));
+    assert!(age >= secs(299) && age < secs(360), "{age:?}");
+}
+
+/// What stands behind a dead letter or a waiting head is not ready, wherever it is, and has no age.
+pub async fn status_tells_no_age_of_what_cannot_run<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    for (key, payload) in [("held", "dead"), ("waits", "failed")] {
+        s.save(key, payload).await;
+    }
+    s.kill("dead", AfterDeath::Hold).await;
+    let taken = s.claim_until("failed").await;
+    s.settle(&taken, &[("failed", retry(3_600))]).await;
+    for key in ["held", "waits"] {
+        s.save(key, "in line").await;
+        s.schedule(key, "due", secs(10)).await;
+    }
+    s.advance(secs(600)).await;
+    let status = s.status().await;
+    assert_eq!((status.line, status.scheduled), (2, 2));
+    assert_eq!((status.ready, status.oldest_ready), (0, None));
+    s.drain().await;
+    let status = s.status().await;
+    assert_eq!((status.line, status.waiting), (0, 5));
+    assert_eq!((status.ready, status.oldest_ready), (0, None));
 }
 
 /// Pending and dead messages are told by topic.
@@ -176,6 +229,41 @@ pub async fn status_shows_open_circuits<H: Harness>() {
     let circuits = s.status().await.circuits;
     assert_eq!(circuits.len(), 1);
     assert_eq!(circuits[0].relay, "two");
+}
+
+/// The circuit of a relay that was killed shows no longer than a live relay would leave it without a word, and upkeep removes it.
+pub async fn status_forgets_the_circuit_of_a_relay_that_is_gone<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    let open = async |relay: &str, next_probe| {
+        let change = CircuitChange {
+            destination: "broker".to_owned(),
+            relay: relay.into(),
+            open: Some((next_probe, "refused".to_owned())),
+        };
+        let recorded = s.store().record_circuit(&change).await;
+        recorded.expect("the store records");
+    };
+    let shown = async || {
+        let circuits = s.status().await.circuits;
+        circuits.into_iter().map(|c| c.relay).collect::<Vec<_>>()
+    };
+    let upkeep = async || s.store().maintain().await.expect("the store keeps house");
+    open("gone", secs(5)).await;
+    open("lives", secs(5)).await;
+    open("patient", secs(3_600)).await;
+    s.advance(secs(5)).await;
+    s.advance(Circuit::FORGOTTEN_AFTER.saturating_sub(secs(30)))
+        .await;
+    assert_eq!(upkeep().await, 0);
+    assert_eq!(shown().await, ["gone", "lives", "patient"]);
+    open("lives", secs(5)).await;
+    s.advance(secs(31)).await;
+    assert_eq!(shown().await, ["lives", "patient"]);
+    assert_eq!(upkeep().await, 1);
+    assert_eq!(upkeep().await, 0);
+    let circuits = s.status().await.circuits;
+    assert!(circuits[0].open_for > Circuit::FORGOTTEN_AFTER);
+    assert_eq!(shown().await, ["lives", "patient"]);
 }
 
 /// D3: a wake-up is only a hint: a message is there for the claim whether or not anybody was woken.

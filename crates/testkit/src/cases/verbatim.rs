@@ -1,11 +1,11 @@
 //! What was saved is what is handed out, byte for byte (C2, C3), through failures and retries too (case 32).
 
-use outbox_message::{MAX_PAYLOAD_BYTES, Message, PartitionKey};
-use outbox_store::{AfterDeath, OutboxOperator, Outcome, clean_error};
+use outbox_message::{Headers, MAX_HEADERS_BYTES, MAX_PAYLOAD_BYTES, Message, PartitionKey};
+use outbox_store::{AfterDeath, Due, OutboxOperator, Outcome, Save, clean_error};
 
 use crate::{
     Harness,
-    scene::{Scene, all_dead, message},
+    scene::{Scene, all_dead, message, secs},
     taken::{dead, retry, retry_in_place},
 };
 
@@ -76,6 +76,43 @@ pub async fn c4_parts_at_their_limits_are_stored<H: Harness>() {
     assert_eq!(s.claim().await.of("a").message, longest);
 }
 
+/// C2, C4: headers of the full 64 KiB are stored and come back whatever they cost in the store's own encoding: in the line, for later,
+/// and after a retry of a message without a key.
+pub async fn c4_headers_are_stored_whatever_their_characters<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    // What JSON writes longest: very many pairs, of which each byte is escaped, and control characters.
+    let pairs = || {
+        let pair = ("\"".to_owned(), String::new());
+        Headers::from_pairs(vec![pair; MAX_HEADERS_BYTES])
+    };
+    let control = || Headers::from_pairs([("n", "\u{1}".repeat(MAX_HEADERS_BYTES - 1))]);
+    for headers in [pairs(), control()] {
+        let headers = headers.expect("they keep the limits");
+        assert_eq!(headers.bytes(), MAX_HEADERS_BYTES);
+        let message = Message {
+            headers,
+            ..message(None::<&str>, "a")
+        };
+        s.put(&message).await;
+        let taken = s.claim().await;
+        assert!(taken.of("a").message == message, "the headers changed");
+        s.settle(&taken, &[("a", retry(10))]).await;
+        s.advance(secs(10)).await;
+        let taken = s.claim().await;
+        assert!(taken.of("a").message == message, "the headers changed");
+        s.publish(&taken).await;
+        let later = Save {
+            due: Some(Due::After(secs(10))),
+            ..Save::from(&message)
+        };
+        s.try_save(later).await;
+        s.advance(secs(10)).await;
+        let taken = s.claim().await;
+        assert!(taken.of("a").message == message, "the headers changed");
+        s.publish(&taken).await;
+    }
+}
+
 /// Case 32: a key of 1,024 bytes round-trips through a failure, a retry and a death that holds it.
 pub async fn case32_the_longest_key_survives_failure_and_retry<H: Harness>() {
     let s = Scene::<H>::new().await;
@@ -86,7 +123,7 @@ pub async fn case32_the_longest_key_survives_failure_and_retry<H: Harness>() {
     s.settle_all(&taken, &[("a", retry(10))], &Outcome::Release)
         .await;
     assert!(s.claim().await.is_empty());
-    s.advance(crate::scene::secs(10)).await;
+    s.advance(secs(10)).await;
     let taken = s.claim().await;
     assert_eq!(taken.payloads(), ["a", "b"]);
     s.settle_all(&taken, &[("a", dead(AfterDeath::Hold))], &Outcome::Release)
