@@ -2,7 +2,7 @@
 
 mod batch;
 
-use std::time::Duration;
+use std::collections::HashSet;
 
 use async_trait::async_trait;
 use outbox_message::{Message, OrderingKey, Position};
@@ -13,7 +13,7 @@ use crate::{
     SqliteStore,
     clock::millis,
     error::{BEGIN_HINT, code, primary_code, save_error},
-    row::{RawMessage, encode_headers, int, lane_of},
+    row::{RawMessage, encode_headers, int, lane_of, maybe_bytes, to_json},
     schema::{explain_save, require_save},
 };
 
@@ -22,7 +22,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; the transaction is as it was.
+    /// [`SaveError`]; the transaction is as it was, but for [`SaveError::Database`].
     pub async fn save<'a>(
         &self,
         tx: &mut SqliteConnection,
@@ -31,13 +31,13 @@ impl SqliteStore {
         let save = save.into();
         save.message.check_payload(self.config.max_payload_bytes)?;
         require_transaction(tx).await?;
-        if let Some(once) = save.once
-            && !remember(tx, save.message, remembered_millis(once)).await?
-        {
+        let once = once_millis(&save);
+        let drawn = draw(tx, 1, once.as_slice()).await?;
+        if once.is_some_and(|(id, _)| drawn.remembered.contains(id)) {
             return Ok(Saved::Duplicate);
         }
-        let drawn = draw_positions(tx, 1).await?;
-        insert(tx, save, drawn).await?;
+        insert(tx, save, &drawn).await?;
+        remember(tx, once.as_slice(), drawn.now).await?;
         Ok(Saved::New(Position(drawn.last)))
     }
 
@@ -45,7 +45,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; none of the messages is stored then.
+    /// [`SaveError`]; the transaction is as it was, but for [`SaveError::Database`].
     pub async fn save_all(
         &self,
         tx: &mut SqliteConnection,
@@ -109,16 +109,18 @@ impl OutboxWriter<SqliteConnection> for SqliteStore {
     }
 }
 
-/// Positions drawn for a save, and the clock that goes with them.
-#[derive(Debug, Clone, Copy)]
+/// Positions drawn for a save, and what goes with them.
+#[derive(Debug)]
 struct Drawn {
     last: i64,
     now: i64,
+    /// Those of the ids asked about that are remembered. Nobody else can add one while this transaction lasts.
+    remembered: HashSet<String>,
 }
 
 impl Drawn {
     /// When the message joins the line, if that is still to come.
-    fn due_at(self, due: Option<Due>) -> Option<i64> {
+    fn due_at(&self, due: Option<Due>) -> Option<i64> {
         let at = match due? {
             Due::After(delay) => self.now.saturating_add(millis(delay.min(MAX_DELAY))),
             Due::AtUnixMs(at) => at,
@@ -139,10 +141,19 @@ async fn require_transaction(tx: &mut SqliteConnection) -> Result<(), SaveError>
     }
 }
 
+/// The id of an idempotent save, and how many milliseconds it is to be remembered.
+type Once<'a> = (&'a str, i64);
+
 /// Draws `count` positions; the last of them is returned. From here on the transaction holds the write lock.
-async fn draw_positions(tx: &mut SqliteConnection, count: i64) -> Result<Drawn, SaveError> {
+async fn draw(
+    tx: &mut SqliteConnection,
+    count: i64,
+    once: &[Once<'_>],
+) -> Result<Drawn, SaveError> {
+    let ids: Vec<&str> = once.iter().map(|(id, _)| *id).collect();
     let drawn = sqlx::query(include_str!("sql/draw_positions.sql"))
         .bind(count)
+        .bind(to_json(&ids))
         .fetch_all(&mut *tx)
         .await;
     let rows = match drawn {
@@ -153,32 +164,33 @@ async fn draw_positions(tx: &mut SqliteConnection, count: i64) -> Result<Drawn, 
         .first()
         .ok_or_else(|| save_error(sqlx::Error::RowNotFound))?;
     require_save(int(row, "version").map_err(save_error)?)?;
+    let remembered = maybe_bytes(row, "remembered").map_err(save_error)?;
+    let remembered = serde_json::from_slice(&remembered.unwrap_or_default());
     Ok(Drawn {
         last: int(row, "last").map_err(save_error)?,
         now: int(row, "now").map_err(save_error)?,
+        remembered: remembered.map_err(|error| SaveError::Database(Box::new(error)))?,
     })
 }
 
-/// How long an id is remembered, as the statements take it. The sum with the clock must not overflow.
-fn remembered_millis(once: Duration) -> i64 {
-    millis(once).clamp(1, i64::MAX / 4)
+/// What is to be remembered of a save. The sum of the time with the clock must not overflow.
+fn once_millis<'a>(save: &Save<'a>) -> Option<Once<'a>> {
+    let once = millis(save.once?).clamp(1, i64::MAX / 4);
+    Some((save.message.id.as_str(), once))
 }
 
-/// Remembers the id of an idempotent save; `false` if it is remembered already (contract C3).
-async fn remember(
-    tx: &mut SqliteConnection,
-    message: &Message,
-    once: i64,
-) -> Result<bool, SaveError> {
-    let remembered = sqlx::query(include_str!("sql/remember_id.sql"))
-        .bind(message.id.as_str())
-        .bind(once)
-        .fetch_all(&mut *tx)
-        .await;
-    match remembered {
-        Ok(rows) => Ok(!rows.is_empty()),
-        Err(error) => Err(explain_save(tx, error).await),
+/// Remembers ids, after their messages were stored: an id without its message would lose every later save of it (contract C3).
+async fn remember(tx: &mut SqliteConnection, once: &[Once<'_>], now: i64) -> Result<(), SaveError> {
+    if once.is_empty() {
+        return Ok(());
     }
+    sqlx::query(include_str!("sql/remember_ids.sql"))
+        .bind(to_json(once))
+        .bind(now)
+        .execute(tx)
+        .await
+        .map_err(save_error)?;
+    Ok(())
 }
 
 /// The lane of a message with a key; without one the statement draws it at random.
@@ -188,7 +200,7 @@ fn lane_for(message: &Message) -> Option<u16> {
         .map(|key: OrderingKey| lane_of(&key).0)
 }
 
-async fn insert(tx: &mut SqliteConnection, save: Save<'_>, drawn: Drawn) -> Result<(), SaveError> {
+async fn insert(tx: &mut SqliteConnection, save: Save<'_>, drawn: &Drawn) -> Result<(), SaveError> {
     let Save { message, due, .. } = save;
     let due_at = drawn.due_at(due);
     let statement = match due_at {

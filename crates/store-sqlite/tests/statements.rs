@@ -146,9 +146,14 @@ async fn w7_saving_many_costs_as_many_statements_as_saving_two() {
     let _alone = counting().await;
     let scratch = Scratch::with_connections(1).await;
     let mut costs = Vec::new();
-    for size in [2, 3_000] {
+    let once = Some(std::time::Duration::from_mins(1));
+    for (size, once) in [(2, None), (3_000, None), (2, once), (3_000, once)] {
         let messages = many(size);
-        let saves: Vec<Save<'_>> = messages.iter().map(Save::from).collect();
+        let saves = messages.iter().map(|message| Save {
+            once,
+            ..Save::from(message)
+        });
+        let saves: Vec<Save<'_>> = saves.collect();
         let save = async {
             let mut tx = scratch.pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
             scratch.store.save_all(&mut tx, &saves).await.unwrap();
@@ -156,6 +161,6 @@ async fn w7_saving_many_costs_as_many_statements_as_saving_two() {
         };
         costs.push(cost(&scratch, save).await.1);
     }
-    // The test for an open transaction, the positions, the messages.
-    assert_eq!(costs, [3, 3]);
+    // The test for an open transaction, the positions, the messages, and the ids if they are to be remembered.
+    assert_eq!(costs, [3, 3, 4, 4]);
 }

@@ -40,7 +40,8 @@ pub enum SaveError {
         /// What to do.
         hint: &'static str,
     },
-    /// Anything else the database said.
+    /// Anything else the database said. The transaction may hold a part of what was asked: roll it back. If it is committed all the same, no id is
+    /// remembered without its message (contract C3), so that saving again loses nothing.
     #[error("the database did not save the message")]
     Database(#[source] BoxError),
 }

@@ -15,6 +15,7 @@ use crate::{Save, SaveError, Saved};
 /// * **W4** A message that breaks a limit is refused before any SQL runs (C4); of `save_all` nothing is stored then.
 /// * **W5** Positions grow in the order of the calls, and within one `save_all` in the order of the slice (O10).
 /// * **W6** With [`Save::once`], the second save of an id within the remembered time is [`Saved::Duplicate`] and does not fail the transaction (C3).
+///   A save that failed leaves no id remembered whose message is not stored, even if the caller commits.
 /// * **W7** `save_all` costs a fixed number of statements for any number of messages.
 ///
 /// A store type has exactly one implementation, so that `outbox.write(&mut tx, ..)` infers `C`.

@@ -1,16 +1,13 @@
 //! Many messages in a fixed number of statements: their texts go as one JSON array, their payloads as one run of bytes that the statement cuts up.
 
-use std::collections::HashSet;
-
 use outbox_message::{ContentType, PartitionKey, Position};
 use outbox_store::{Save, SaveError, Saved};
 use sqlx::SqliteConnection;
 
 use crate::{
     error::save_error,
-    row::{encode_headers, maybe_bytes, to_json},
-    save::{draw_positions, lane_for, remembered_millis},
-    schema::explain_save,
+    row::{encode_headers, to_json},
+    save::{Once, draw, lane_for, once_millis, remember},
 };
 
 /// The most payload bytes in one statement. SQLite takes no value over a billion bytes, and packing them is a copy.
@@ -21,21 +18,23 @@ pub(super) async fn save_all(
     tx: &mut SqliteConnection,
     saves: &[Save<'_>],
 ) -> Result<Vec<Saved>, SaveError> {
-    let fresh = remember_all(tx, saves).await?;
-    let count = fresh.iter().filter(|fresh| **fresh).count();
-    if count == 0 {
-        return Ok(vec![Saved::Duplicate; saves.len()]);
-    }
-    let count = i64::try_from(count).map_err(|error| SaveError::Database(Box::new(error)))?;
-    let drawn = draw_positions(tx, count).await?;
+    let count = i64::try_from(saves.len()).map_err(|error| SaveError::Database(Box::new(error)))?;
+    let asked: Vec<Once<'_>> = saves.iter().filter_map(once_millis).collect();
+    let mut drawn = draw(tx, count, &asked).await?;
+    let mut fresh = Vec::with_capacity(asked.len());
+    // Duplicates leave the last of the positions unused.
     let mut position = drawn.last - count;
     let mut answers = Vec::with_capacity(saves.len());
     let mut line = Pack::new(include_str!("../sql/save_line_all.sql"), drawn.now);
     let mut scheduled = Pack::new(include_str!("../sql/save_scheduled_all.sql"), drawn.now);
-    for (save, fresh) in saves.iter().zip(fresh) {
-        if !fresh {
-            answers.push(Saved::Duplicate);
-            continue;
+    for save in saves {
+        if let Some(once) = once_millis(save) {
+            // Of several saves of one id the first is stored, and makes the others duplicates.
+            if !drawn.remembered.insert(once.0.to_owned()) {
+                answers.push(Saved::Duplicate);
+                continue;
+            }
+            fresh.push(once);
         }
         position += 1;
         answers.push(Saved::New(Position(position)));
@@ -51,39 +50,8 @@ pub(super) async fn save_all(
     }
     line.insert(tx).await?;
     scheduled.insert(tx).await?;
+    remember(tx, &fresh, drawn.now).await?;
     Ok(answers)
-}
-
-/// Remembers the ids of the idempotent saves. Says of each save whether it is to be stored.
-async fn remember_all(
-    tx: &mut SqliteConnection,
-    saves: &[Save<'_>],
-) -> Result<Vec<bool>, SaveError> {
-    let asked: Vec<(&str, i64)> = saves
-        .iter()
-        .filter_map(|save| Some((save.message.id.as_str(), remembered_millis(save.once?))))
-        .collect();
-    if asked.is_empty() {
-        return Ok(vec![true; saves.len()]);
-    }
-    let rows = sqlx::query(include_str!("../sql/remember_ids.sql"))
-        .bind(to_json(&asked))
-        .fetch_all(&mut *tx)
-        .await;
-    let rows = match rows {
-        Ok(rows) => rows,
-        Err(error) => return Err(explain_save(tx, error).await),
-    };
-    let mut remembered: HashSet<Vec<u8>> = rows
-        .iter()
-        .map(|row| Ok(maybe_bytes(row, "id")?.unwrap_or_default()))
-        .collect::<Result<_, sqlx::Error>>()
-        .map_err(save_error)?;
-    // Of several saves of one id the first is stored: taking the id out makes the others duplicates.
-    Ok(saves
-        .iter()
-        .map(|save| save.once.is_none() || remembered.remove(save.message.id.as_str().as_bytes()))
-        .collect())
 }
 
 /// One row of the JSON array: position, lane, id, topic, key, headers, content type, due, offset from 1 and length of the payload.

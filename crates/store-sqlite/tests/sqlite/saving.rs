@@ -146,6 +146,50 @@ async fn o10_save_all_keeps_the_order_beside_duplicates_and_scheduled_ones() {
 }
 
 #[tokio::test]
+async fn c3_an_id_is_not_remembered_when_its_message_could_not_be_written() {
+    let once = Some(Duration::from_mins(1));
+    let later = Some(Due::After(Duration::from_mins(1)));
+    for due in [None, later] {
+        for together in [false, true] {
+            let scratch = Scratch::new().await;
+            // A disk that is full at this moment looks like this: the statement fails and the transaction lives.
+            scratch
+                .sql(
+                    "CREATE TRIGGER full_line BEFORE INSERT ON outbox_message BEGIN SELECT RAISE(ABORT, 'full'); END;
+                     CREATE TRIGGER full_later BEFORE INSERT ON outbox_scheduled BEGIN SELECT RAISE(ABORT, 'full'); END;",
+                )
+                .await;
+            let text = message(Some("a"), "x").with_id("the-id").unwrap();
+            let save = Save {
+                once,
+                due,
+                ..Save::from(&text)
+            };
+            let attempt = async || {
+                let mut tx = scratch.pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+                let saved = if together {
+                    let saved = scratch.store.save_all(&mut tx, &[save]).await;
+                    saved.map(|saved| saved[0])
+                } else {
+                    scratch.store.save(&mut tx, save).await
+                };
+                tx.commit().await.unwrap();
+                saved
+            };
+            let failed = attempt().await;
+            assert!(matches!(failed, Err(SaveError::Database(_))), "{failed:?}");
+            scratch
+                .sql("DROP TRIGGER full_line; DROP TRIGGER full_later;")
+                .await;
+            assert!(matches!(attempt().await.unwrap(), Saved::New(_)));
+            assert_eq!(attempt().await.unwrap(), Saved::Duplicate);
+            let stored = "SELECT (SELECT count(*) FROM outbox_message) + (SELECT count(*) FROM outbox_scheduled)";
+            assert_eq!(scratch.count(stored).await, 1);
+        }
+    }
+}
+
+#[tokio::test]
 async fn keyless_messages_spread_over_the_lanes() {
     let scratch = Scratch::new().await;
     let messages: Vec<Message> = (0..200).map(|_| message(None, "x")).collect();
