@@ -7,7 +7,7 @@ use std::{
 };
 
 use outbox_message::Position;
-use outbox_store::{AfterDeath, ClaimRequest, DeathReason, OutboxStore, Outcome};
+use outbox_store::{ClaimRequest, OutboxStore, Outcome};
 
 use crate::scratch::{Scratch, deliveries, message, positions, request, retry, settlements};
 
@@ -260,42 +260,5 @@ async fn a_settlement_of_thousands_is_one_call() {
         for settled in scratch.settle(&claim, &Outcome::Published).await {
             assert!(settled.missed.is_empty());
         }
-    }
-}
-
-#[tokio::test]
-async fn o9_a_message_that_dies_after_a_retry_holds_its_key_whether_others_wait_or_not() {
-    for behind in [0, 2] {
-        let scratch = Scratch::new().await;
-        let messages: Vec<_> = (0..=behind)
-            .map(|n| message(Some("a"), n.to_string()))
-            .collect();
-        scratch.save(&messages).await;
-        let first_fails = |outcome: Outcome| {
-            move |position: Position| match position.0 {
-                1 => outcome.clone(),
-                _ => Outcome::Release,
-            }
-        };
-        let claim = scratch.claim(10).await;
-        let failed = settlements(&claim, first_fails(retry(60)));
-        scratch.store.settle(&failed).await.unwrap();
-        // What stands behind is set aside, then the retry falls due.
-        scratch.claim(10).await;
-        scratch.sql("UPDATE outbox_blocked_key SET until = 1").await;
-        let claim = scratch.claim(10).await;
-        assert_eq!(claim.entries.len(), messages.len());
-        let dead = Outcome::Dead {
-            reason: DeathReason::Exhausted,
-            error: "refused".into(),
-            after: AfterDeath::Hold,
-        };
-        let died = settlements(&claim, first_fails(dead));
-        scratch.store.settle(&died).await.unwrap();
-        scratch.save(&[message(Some("a"), "late")]).await;
-        assert!(scratch.claim(10).await.entries.is_empty());
-        assert!(scratch.claim(10).await.entries.is_empty());
-        let held = "SELECT count(*) FROM outbox_blocked_key WHERE reason = 'dead' AND position = 1";
-        assert_eq!(scratch.count(held).await, 1);
     }
 }

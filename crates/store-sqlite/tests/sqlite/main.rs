@@ -12,3 +12,4 @@ mod plans;
 mod saving;
 mod scratch;
 mod tables;
+mod volume;
