@@ -11,10 +11,10 @@ use crate::{AfterDeath, Status, StoreError};
 ///
 /// Obligations:
 ///
-/// * **P1** Redrive keeps the id and resets attempts, tries and starts. A dead letter that holds its key keeps its position and goes first; every other gets a new position, at the tail (O9).
-/// * **P2** Discarding the dead letter that holds its key lets the key go on (O9).
-/// * **P3** A step touches at most the number of dead letters asked for, in position order, and doing it again does nothing more.
-/// * **P4** Nothing set aside is ever left without its blocked key.
+/// * **A1** Redrive keeps the id and resets attempts, tries and starts. A dead letter that holds its key keeps its position and goes first; every other gets a new position, at the tail (O9).
+/// * **A2** Discarding the dead letter that holds its key lets the key go on (O9).
+/// * **A3** A step touches at most the number of dead letters asked for, in position order, and doing it again does nothing more.
+/// * **A4** Nothing set aside is ever left without its blocked key.
 #[async_trait]
 pub trait OutboxOperator: Debug + Send + Sync + 'static {
     /// The state of the store. It counts, so its cost grows with the backlog.
