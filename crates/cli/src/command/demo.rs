@@ -76,8 +76,8 @@ async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
     let begun = Instant::now();
     let writers = Writers::start(&stage, args.messages, args.keys);
     let mut doomed = Doomed::start(&stage)?;
-    let status = watch_until(&stage, &writers, bar, |status| {
-        Doomed::was_at_work(&stage, status) || done(status, &writers) || doomed.has_ended()
+    let status = watch_until(&stage, &writers, bar, |status, done| {
+        Doomed::was_at_work(&stage, status) || done || doomed.has_ended()
     })
     .await?;
     let was_at_work = Doomed::was_at_work(&stage, &status);
@@ -88,14 +88,14 @@ async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
         relays.spawn(relay(&stage, name, args.fail, stop.subscribe())?);
     }
     let half = args.messages / 2;
-    watch_until(&stage, &writers, bar, |status| {
+    watch_until(&stage, &writers, bar, |status, done| {
         let at_work = Doomed::is_seen(status) || doomed.has_ended();
-        writers.written() >= half && at_work || done(status, &writers)
+        writers.written() >= half && at_work || done
     })
     .await?;
     let killed = doomed.kill().await? && was_at_work;
 
-    watch_until(&stage, &writers, bar, |status| done(status, &writers)).await?;
+    watch_until(&stage, &writers, bar, |_, done| done).await?;
     let took = begun.elapsed();
     let written = writers.finish().await?;
     stop.send_replace(true);
@@ -128,20 +128,17 @@ fn relay(
     }))
 }
 
-/// Whether all is written and out.
-fn done(status: &Status, writers: &Writers) -> bool {
-    writers.are_done() && status.pending() == 0
-}
-
-/// Looks at the store again and again until it shows what is waited for, and gives that.
+/// Looks at the store again and again until it shows what is waited for, and gives that. `seen` is told too whether all is
+/// written and out.
 async fn watch_until(
     stage: &Stage,
     writers: &Writers,
     bar: &ProgressBar,
-    mut seen: impl FnMut(&Status) -> bool,
+    mut seen: impl FnMut(&Status, bool) -> bool,
 ) -> Result<Status, Failure> {
     loop {
-        let written = writers.written();
+        // Asked before the status, which would not know of what is written after it.
+        let (written, all_written) = (writers.written(), writers.are_done());
         let status = stage
             .store
             .status()
@@ -149,7 +146,7 @@ async fn watch_until(
             .map_err(|error| store::failure(&error))?;
         let pending = usize::try_from(status.pending()).unwrap_or(usize::MAX);
         bar.set_position(u64::try_from(written.saturating_sub(pending)).unwrap_or(u64::MAX));
-        if seen(&status) {
+        if seen(&status, all_written && status.pending() == 0) {
             return Ok(status);
         }
         sleep(LOOK).await;
