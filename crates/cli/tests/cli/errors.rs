@@ -147,15 +147,6 @@ fn wrong_usage_is_an_object_too_with_json() {
 }
 
 #[test]
-fn a_hint_names_the_store_without_its_password() {
-    let place = Place::new();
-    let ran = place
-        .run(&["status", "--store", "sqlite:no.db?password=s3cr3t"], "")
-        .expect(2);
-    assert!(!ran.stderr.contains("s3cr3t"), "{ran:?}");
-}
-
-#[test]
 fn a_store_that_is_not_in_wal_mode_names_the_command_that_sets_it() {
     let place = Place::migrated();
     place.sql("pragma journal_mode = delete");

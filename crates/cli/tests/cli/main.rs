@@ -7,6 +7,7 @@
 
 mod dead;
 mod demo;
+mod documented;
 mod errors;
 mod help;
 mod main_job;
