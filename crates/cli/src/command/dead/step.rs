@@ -121,7 +121,7 @@ async fn walk(
         }
         .map_err(|error| {
             let told = format!("{done} of {matching} were done before; run it again for the rest");
-            store::failure(&error).hint(told)
+            store::failure(&error).also(told)
         })?;
         done += u64::try_from(stepped.count).unwrap_or(u64::MAX);
         out_of_order += u64::try_from(stepped.out_of_order).unwrap_or(u64::MAX);
