@@ -18,7 +18,8 @@ struct Destination {
     /// When the next probe may go; `None` while the circuit is closed.
     next_probe: Option<Instant>,
     last_confirmed: Option<Instant>,
-    run: usize,
+    /// The slowest a message was confirmed lately, and when.
+    slowest: Option<(Duration, Instant)>,
 }
 
 /// A destination's first run is short, until one shows how fast it confirms.
@@ -34,13 +35,12 @@ impl Circuits {
     }
 
     fn of(&mut self, destination: &str) -> &mut Destination {
-        let first = FIRST_RUN.min(self.longest_run);
         // Looked up first, so that the name is copied once in a relay's life.
         if !self.destinations.contains_key(destination) {
             let met = Destination {
                 next_probe: None,
                 last_confirmed: None,
-                run: first,
+                slowest: None,
             };
             self.destinations.insert(destination.to_owned(), met);
         }
@@ -51,7 +51,13 @@ impl Circuits {
 
     /// How many messages a run to this destination may have, so that it ends well within the publish timeout.
     pub(crate) fn run_limit(&mut self, destination: &str) -> usize {
-        self.of(destination).run
+        let (longest, budget) = (self.longest_run, self.publish_timeout / 4);
+        let Some((slowest, _)) = self.of(destination).slowest else {
+            return FIRST_RUN.min(longest);
+        };
+        let fitting = budget.as_nanos().checked_div(slowest.as_nanos());
+        let fitting = fitting.and_then(|fitting| usize::try_from(fitting).ok());
+        fitting.unwrap_or(usize::MAX).clamp(1, longest)
     }
 
     /// When the next probe may go, if every destination met so far is down: then nothing but a probe is claimed.
@@ -76,20 +82,36 @@ impl Circuits {
 
     /// Takes in that `count` messages were confirmed in `took`. Whether that closed the circuit.
     pub(crate) fn confirmed(&mut self, destination: &str, count: usize, took: Duration) -> bool {
-        let (longest, budget) = (self.longest_run, self.publish_timeout / 4);
+        self.paced(destination, took, count);
         let it = self.of(destination);
         it.last_confirmed = Some(Instant::now());
-        let each = took.as_nanos() / u128::try_from(count.max(1)).unwrap_or(1);
-        let fitting = budget.as_nanos().checked_div(each).unwrap_or(u128::MAX);
-        it.run = usize::try_from(fitting)
-            .unwrap_or(usize::MAX)
-            .clamp(1, longest);
         it.next_probe.take().is_some()
     }
 
-    /// Takes in that a run of this many messages did not end within the publish timeout.
+    /// Takes in that a run of this many messages did not end within the publish timeout. Of a run of one that says
+    /// something about the message, not about the pace.
     pub(crate) fn timed_out(&mut self, destination: &str, run: usize) {
-        self.of(destination).run = (run / 4).max(1);
+        if run > 1 {
+            self.paced(destination, self.publish_timeout, run);
+        }
+    }
+
+    /// Takes in how long so many messages took. The slowest counts for as long as a publish call may take, so that fast
+    /// messages do not make the runs of a slow key too long.
+    fn paced(&mut self, destination: &str, took: Duration, count: usize) {
+        let window = self.publish_timeout;
+        let each = took / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+        let it = self.of(destination);
+        let kept = it
+            .slowest
+            .filter(|(slowest, at)| *slowest > each && at.elapsed() < window);
+        it.slowest = kept.or(Some((each, Instant::now())));
+    }
+
+    /// Takes in that a probe ended without a confirmation and without saying more of the destination.
+    pub(crate) fn postpone(&mut self, destination: &str, next_probe: Instant) {
+        let it = self.of(destination);
+        it.next_probe = it.next_probe.map(|at| at.max(next_probe));
     }
 
     /// The destinations whose circuit is open, forgotten with everything else.
@@ -140,17 +162,24 @@ mod tests {
         assert_eq!(circuits.all_open(), Some(now));
     }
 
-    #[test]
-    fn runs_are_as_long_as_a_quarter_of_the_publish_timeout_allows() {
+    #[tokio::test(start_paused = true)]
+    async fn runs_are_as_long_as_a_quarter_of_the_publish_timeout_allows_at_the_slowest_pace() {
         let mut circuits = circuits();
         assert_eq!(circuits.run_limit("a"), FIRST_RUN);
         circuits.confirmed("a", 10, Duration::from_secs(1));
         assert_eq!(circuits.run_limit("a"), 25);
         circuits.confirmed("a", 10, Duration::ZERO);
+        assert_eq!(circuits.run_limit("a"), 25, "a slow key may be next");
+        tokio::time::advance(Duration::from_secs(10)).await;
+        circuits.confirmed("a", 10, Duration::ZERO);
         assert_eq!(circuits.run_limit("a"), 100);
+        circuits.timed_out("a", 1);
+        assert_eq!(
+            circuits.run_limit("a"),
+            100,
+            "one message says nothing of the pace"
+        );
         circuits.timed_out("a", 100);
         assert_eq!(circuits.run_limit("a"), 25);
-        circuits.timed_out("a", 1);
-        assert_eq!(circuits.run_limit("a"), 1);
     }
 }

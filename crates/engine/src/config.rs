@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use outbox_backoff::Backoff;
-use outbox_store::AfterDeath;
+use outbox_store::{AfterDeath, MAX_DELAY};
 use thiserror::Error;
 
 use crate::Gate;
@@ -94,6 +94,12 @@ pub enum InvalidConfig {
         /// Its least value.
         least: &'static str,
     },
+    /// A duration is longer than a year, beyond which clocks cannot count on.
+    #[error("{setting} must be at most a year")]
+    TooLong {
+        /// The setting's name.
+        setting: &'static str,
+    },
     /// An inequality between settings does not hold.
     #[error("{left} ({left_value:?}) must be {relation} {right} ({right_value:?})")]
     Mismatch {
@@ -139,6 +145,16 @@ impl RelayConfig {
         ];
         if let Some((setting, _, least)) = counts.into_iter().find(|(_, holds, _)| !holds) {
             return Err(InvalidConfig::TooSmall { setting, least });
+        }
+        let durations = [
+            ("lease", self.lease),
+            ("poll_max", self.poll_max),
+            ("grace", self.grace),
+            ("transient_delay", self.transient_delay),
+            ("max_retry_after", self.max_retry_after),
+        ];
+        if let Some((setting, _)) = durations.into_iter().find(|(_, it)| *it > MAX_DELAY) {
+            return Err(InvalidConfig::TooLong { setting });
         }
         let at_most = |left, left_value, right, right_value| InvalidConfig::Mismatch {
             left,
@@ -213,6 +229,14 @@ mod tests {
         assert_eq!(
             config.check().unwrap_err().to_string(),
             "batch must be at least 1"
+        );
+        let config = RelayConfig {
+            grace: Duration::MAX,
+            ..RelayConfig::default()
+        };
+        assert_eq!(
+            config.check().unwrap_err().to_string(),
+            "grace must be at most a year"
         );
     }
 }

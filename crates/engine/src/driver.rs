@@ -53,7 +53,7 @@ enum Event {
     Served(Served),
     Settled(Vec<Recorded>),
     Extended(Asked, Vec<LaneToken>, Result<Vec<LaneToken>, StoreError>),
-    Noted,
+    Noted(usize),
 }
 
 /// The state of one relay at work.
@@ -97,6 +97,8 @@ struct Stopping {
 }
 
 const UPKEEP: Duration = Duration::from_mins(1);
+/// How soon upkeep goes on when a step found something: each step is bounded, and what it removes may come faster.
+const UPKEEP_GOES_ON: Duration = Duration::from_secs(1);
 /// How long a small call of the store may take.
 const NOTE: Duration = Duration::from_secs(5);
 /// How often the wall clock is looked at while lanes are held: a suspended machine wakes no timer.
@@ -202,8 +204,11 @@ impl Driver {
             Ok((_, Event::Extended(asked, tokens, result))) => {
                 self.extended(asked, &tokens, result);
             }
-            Ok((_, Event::Noted)) => {
+            Ok((_, Event::Noted(done))) => {
                 self.noting = false;
+                if done > 0 {
+                    self.next_upkeep = self.next_upkeep.min(Instant::now() + UPKEEP_GOES_ON);
+                }
                 self.start_note();
             }
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -283,6 +288,7 @@ impl Driver {
         let now = Instant::now();
         let mut timers = vec![now + Duration::from_mins(1)];
         timers.extend(self.claim_at());
+        timers.extend((self.mode == Mode::Run && !self.noting).then_some(self.next_upkeep));
         timers.extend(self.record_at(now));
         timers.extend(
             self.held
@@ -308,25 +314,30 @@ impl Driver {
         }
         let store = Arc::clone(&self.store);
         if let Some((_, change)) = self.changes.pop_first() {
-            self.note(async move { store.record_circuit(&change).await });
+            self.note(async move { store.record_circuit(&change).await.map(|()| 0) });
         } else if self.mode == Mode::Run && self.next_upkeep <= Instant::now() {
             self.next_upkeep = Instant::now() + UPKEEP;
-            self.note(async move { store.maintain().await.map(|_| ()) });
+            self.note(async move { store.maintain().await });
         }
     }
 
-    fn note(&mut self, call: impl Future<Output = Result<(), StoreError>> + Send + 'static) {
+    /// A note says how much of its kind it has done; upkeep that found something goes on soon.
+    fn note(&mut self, call: impl Future<Output = Result<usize, StoreError>> + Send + 'static) {
         self.noting = true;
         self.tasks.spawn(async move {
-            match timeout(NOTE, call).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => debug!(
-                    error = &error as &dyn std::error::Error,
-                    "the store did not take a note"
-                ),
-                Err(_) => debug!("the store did not take a note in time"),
-            }
-            Event::Noted
+            let done = match timeout(NOTE, call).await {
+                Ok(Ok(done)) => done,
+                Ok(Err(error)) => {
+                    let error = &error as &dyn std::error::Error;
+                    debug!(error, "the store did not take a note");
+                    0
+                }
+                Err(_) => {
+                    debug!("the store did not take a note in time");
+                    0
+                }
+            };
+            Event::Noted(done)
         });
     }
 

@@ -92,6 +92,12 @@ impl Held {
         self.leased.token.lane
     }
 
+    /// Whether it is served carefully and its message has no outcome yet: then nothing else is handed over (contract F6).
+    /// Recording the outcome endangers nobody, however long it takes.
+    pub(crate) fn wants_to_be_alone(&self) -> bool {
+        self.leased.careful && !self.undecided.is_empty()
+    }
+
     /// The bytes of all messages that have no outcome yet.
     pub(crate) fn bytes(&self) -> usize {
         let weight = |claimed: &Claimed| match claimed {

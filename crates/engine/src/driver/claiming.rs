@@ -1,7 +1,11 @@
 //! When the relay claims, and what it does with a claim. A claim that fails is tried again lane by lane, then one
 //! message at a time, and a lane that fails alone is left out for a while (contract F7).
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use outbox_message::Lane;
 use outbox_store::{Claim, ClaimRequest, Entry, LaneFilter, StoreError};
@@ -19,12 +23,16 @@ pub(crate) struct Claiming {
     poll: Poll,
     /// How many claims gave an answer.
     answered: u64,
+    /// A claim of all lanes, or of each of them alone, gave an answer.
+    went_round: bool,
+    /// When every destination is down: not before this, because the last probe met a destination that was not due.
+    pub(super) next_probe: Instant,
     /// The last claim found nothing, and nothing was given back since.
     exhausted: bool,
     /// Grows whenever a lane is given back.
     releases: u64,
-    /// Claims that failed in a row.
-    failures: u32,
+    /// Lanes that failed alone, one after another, with no answer in between: more than one, and it is the database that fails.
+    failing: BTreeSet<Lane>,
     /// The next lane to try alone, after a claim failed.
     alone: Option<Alone>,
 }
@@ -45,8 +53,8 @@ struct Alone {
 
 /// How long a lane that failed is left out.
 pub(super) const LEFT_OUT: Duration = Duration::from_secs(5);
-/// A round or a drain gives up after this many failed claims in a row.
-const GIVE_UP: u32 = 3;
+/// After so many lanes that failed one after another it is the database: a relay begins again, a round or a drain gives up.
+const DATABASE_FAILS: usize = 2;
 
 impl Claiming {
     pub(super) fn new(config: &RelayConfig) -> Self {
@@ -55,9 +63,11 @@ impl Claiming {
             next: Instant::now(),
             poll: Poll::new(config.poll_min, config.poll_max),
             answered: 0,
+            went_round: false,
+            next_probe: Instant::now(),
             exhausted: false,
             releases: 0,
-            failures: 0,
+            failing: BTreeSet::new(),
             alone: None,
         }
     }
@@ -67,7 +77,7 @@ impl Claiming {
     }
 
     pub(super) fn has_claimed(&self) -> bool {
-        self.answered > 0
+        self.went_round
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
@@ -97,7 +107,7 @@ impl Driver {
             Mode::Drain => claiming.exhausted,
             Mode::Run => false,
         };
-        let careful = self.held.values().any(|held| held.leased.careful);
+        let careful = self.held.values().any(Held::wants_to_be_alone);
         if !claiming.is_idle() || self.stopping.is_some() || enough || careful || self.is_full() {
             return None;
         }
@@ -105,7 +115,7 @@ impl Driver {
             None => Some(claiming.next),
             // Nothing but a probe, and only when nothing else is in hand.
             Some(probe) if self.held.is_empty() && self.mode == Mode::Run => {
-                Some(claiming.next.max(probe))
+                Some(claiming.next.max(probe).max(claiming.next_probe))
             }
             Some(_) => None,
         }
@@ -180,15 +190,16 @@ impl Driver {
     fn took(&mut self, asked: Asked, under_way: UnderWay, claim: Claim) {
         self.store_answered();
         let now = Instant::now();
-        if self.claiming.failures > 1 {
-            // Lane after lane failed, so it was the database, which answers again.
+        if self.claiming.failing.len() >= DATABASE_FAILS {
+            // It answers again, so no lane was to blame.
             self.left_out.clear();
             self.claiming.alone = None;
         } else if let Some(alone) = under_way.alone {
             self.claiming.alone = self.lane_after(alone.lane);
         }
-        self.claiming.failures = 0;
+        self.claiming.failing.clear();
         self.claiming.answered += 1;
+        self.claiming.went_round |= self.claiming.alone.is_none() || !claim.entries.is_empty();
         if claim.entries.is_empty() && claim.moved == 0 && under_way.alone.is_none() {
             let delay = self.claiming.poll.idle(claim.next_due);
             if under_way.releases == self.claiming.releases {
@@ -220,7 +231,9 @@ impl Driver {
 
     fn claim_failed(&mut self, under_way: UnderWay, error: StoreError) {
         let now = Instant::now();
-        self.claiming.failures += 1;
+        if let Some(alone) = under_way.alone {
+            self.claiming.failing.insert(alone.lane);
+        }
         self.claiming.alone = match under_way.alone {
             None => Some(Alone {
                 lane: Lane(0),
@@ -233,7 +246,9 @@ impl Driver {
             }
         };
         self.claiming.next = now + self.pause.idle(None);
-        let give_up = self.mode != Mode::Run && self.claiming.failures >= GIVE_UP;
+        let lanes = usize::from(self.store.lanes().get());
+        let database_fails = self.claiming.failing.len() >= DATABASE_FAILS.min(lanes);
+        let give_up = self.mode != Mode::Run && database_fails;
         if give_up && error.is_transient() {
             self.report.store_errors += 1;
             self.fail(RelayError::Store(error));

@@ -55,7 +55,7 @@ impl Driver {
     /// Starts one run of a lane, or decides without one. Whether anything changed.
     fn start_run(&mut self, lane: Lane) -> bool {
         // While a lane is served carefully nothing else starts, and it starts when nothing else is in flight (contract F6).
-        let careful = self.held.values().any(|held| held.leased.careful);
+        let careful = self.held.values().any(Held::wants_to_be_alone);
         let Some(held) = self.held.get_mut(&lane) else {
             return false;
         };
@@ -75,9 +75,12 @@ impl Driver {
         let limit = run_limit(next, self.circuits.run_limit(&destination));
         let now = Instant::now();
         match self.circuits.next_probe(&destination) {
-            Some(_) if held.probe => self.spawn_run(lane, destination, 1, true),
+            Some(at) if held.probe && at <= now => self.spawn_run(lane, destination, 1, true),
             // Every destination is down: what has not started is given back, and probes are claimed one by one.
-            Some(_) if self.circuits.all_open().is_some() => held.release(),
+            Some(at) if self.circuits.all_open().is_some() => {
+                held.release();
+                self.claiming.next_probe = at;
+            }
             Some(at)
                 if at <= now && !self.runs.values().any(|run| run.destination == destination) =>
             {
@@ -88,7 +91,10 @@ impl Driver {
                     return false;
                 };
                 let outcome = Outcome::Retry {
-                    after: Some(at.saturating_duration_since(now)),
+                    after: Some(
+                        at.saturating_duration_since(now)
+                            .max(self.config.transient_delay),
+                    ),
                     counted: false,
                     error: clean_error(&format!("destination {destination} is unavailable")),
                 };
@@ -178,8 +184,13 @@ impl Driver {
         if judged.confirmed > 0 {
             self.destination_confirmed(&destination, judged.confirmed, served.began);
         }
+        // However soon the message may be tried again, a destination that fails is probed once a transient delay.
+        let next_probe = Instant::now() + self.config.transient_delay;
         if let Some((delay, error)) = judged.unavailable {
-            self.destination_failed(&destination, Instant::now() + delay, error);
+            let asked = Instant::now() + delay;
+            self.destination_failed(&destination, asked.max(next_probe), error);
+        } else if probe && judged.confirmed == 0 {
+            self.circuits.postpone(&destination, next_probe);
         }
         if let Some((_, outcome)) = &judged.failure
             && let Some(failed) = messages.get(judged.confirmed)

@@ -60,14 +60,20 @@ impl Driver {
         })
     }
 
+    /// When this lane is to be renewed. One whose settlement fails is not: its lease is what ends the tries.
     fn renew_at(&self, held: &Held) -> Option<Instant> {
-        (!held.over).then(|| held.lease.renew_at(self.config.renewal))
+        (!held.over && held.failures == 0).then(|| held.lease.renew_at(self.config.renewal))
     }
 
-    /// Settles what is due, with everything that can be settled at the same time; renews leases if nothing is.
+    /// Renews leases that are due, and otherwise settles what is due with everything that can be settled at the same
+    /// time. Renewals are rare and come first, so that a settlement that keeps failing costs no other lane its lease.
     pub(super) fn start_recording(&mut self, now: Instant) {
         if self.record_at(now).is_none_or(|at| at > now) {
             return;
+        }
+        let mut renewals = self.held.values().filter_map(|held| self.renew_at(held));
+        if renewals.any(|at| at <= now) {
+            return self.start_renewal();
         }
         let due = |held: &Held| self.settle_at(held, now).is_some_and(|at| at <= now);
         if self.held.values().any(due) {
@@ -78,8 +84,6 @@ impl Driver {
                 .map(Held::lane)
                 .collect();
             self.start_settlement(&lanes);
-        } else {
-            self.start_renewal(now);
         }
     }
 
@@ -101,22 +105,14 @@ impl Driver {
         });
     }
 
-    fn start_renewal(&mut self, now: Instant) {
-        // A lease that is due is renewed together with all others: one statement.
+    /// Renews all leases together: one statement.
+    fn start_renewal(&mut self) {
         let tokens: Vec<LaneToken> = self
             .held
             .values()
             .filter(|held| self.renew_at(held).is_some())
             .map(|held| held.leased.token.clone())
             .collect();
-        let due = self
-            .held
-            .values()
-            .filter_map(|held| self.renew_at(held))
-            .any(|at| at <= now);
-        if !due {
-            return;
-        }
         self.recording = true;
         let (store, lease, asked) = (
             Arc::clone(&self.store),
@@ -149,11 +145,12 @@ impl Driver {
         let Some(held) = self.held.get_mut(&lane) else {
             return;
         };
-        if recorded.lost && !held.over {
-            warn!(relay = %self.config.name, %lane, "a lease is lost: the settlement came too late");
-        }
+        let lost = recorded.lost && !held.over;
         let released = held.recorded(recorded);
         let given_up = held.over && held.failures >= GIVE_UP;
+        if lost {
+            self.lose(lane, "the settlement came too late");
+        }
         if released {
             self.held.remove(&lane);
             self.claiming.released();

@@ -1,7 +1,7 @@
 //! Outages: F3, cases 18 and 24, and two destinations of which one is down.
 
-use outbox_publisher::PublishErrorKind::Unavailable;
-use outbox_testkit::{Call, ScriptedPublisher};
+use outbox_publisher::PublishErrorKind::{Malformed, Rejected, Throttled, Unavailable};
+use outbox_testkit::{Call, Reply, ScriptedPublisher};
 
 use crate::world::{World, pass, secs};
 
@@ -147,4 +147,78 @@ async fn f3_a_circuit_that_closed_while_its_opening_was_being_recorded_is_closed
     world.store.begun(Call::RecordCircuit, 2).await;
     assert_eq!(relay.stop().await.published, 1);
     assert_eq!(world.status().await.circuits, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f4_a_destination_that_asks_for_no_delay_is_probed_once_a_transient_delay_all_the_same() {
+    let world = World::new();
+    world.save_many("m", 20, None).await;
+    world.broker.all(Reply::FailFor(Throttled, secs(0)));
+    let relay = world.start();
+    pass(secs(1)).await;
+    let before = world.broker.handed().len();
+    pass(secs(10)).await;
+    let probes = world.broker.handed().len() - before;
+    relay.crash().await;
+    assert!((9..=11).contains(&probes), "{probes} probes in ten seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_case_24_a_probe_that_is_refused_closes_nothing_and_the_next_waits_its_turn() {
+    let world = World::new();
+    world.save_many("m", 200, None).await;
+    world.broker.down("broker", Unavailable);
+    let relay = world.start();
+    pass(secs(2)).await;
+    world.broker.all(Reply::Fail(Rejected));
+    world.broker.up("broker");
+    let before = world.broker.handed().len();
+    pass(secs(10)).await;
+    let probes = world.broker.handed().len() - before;
+    relay.crash().await;
+    assert!((9..=11).contains(&probes), "{probes} probes in ten seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_case_24_an_open_circuit_that_nobody_needs_hurries_no_other() {
+    let world = World::with_broker(ScriptedPublisher::new().route("mail", "mail server"));
+    world
+        .broker
+        .on("mail-0", [Reply::Fail(Unavailable), Reply::Fail(Malformed)]);
+    world.save_to("mail", "mail-0", None).await;
+    let relay = world.start();
+    pass(secs(3)).await;
+    assert_eq!(world.status().await.dead, 1);
+    world.broker.down("broker", Unavailable);
+    world.save_many("m", 50, None).await;
+    pass(secs(1)).await;
+    let before = world.broker.handed().len();
+    pass(secs(10)).await;
+    let probes = world.broker.handed().len() - before;
+    relay.crash().await;
+    assert!((8..=11).contains(&probes), "{probes} probes in ten seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_probe_that_hangs_makes_nobody_spin() {
+    let world = World::with_broker(ScriptedPublisher::new().route("mail", "mail server"));
+    world.save("first", None).await;
+    world.broker.down("mail server", Unavailable);
+    let relay = world.start();
+    world.broker.confirmations(1).await;
+    for index in 0..300 {
+        world.save_to("mail", &format!("mail-{index}"), None).await;
+    }
+    pass(secs(3)).await;
+    world.broker.all(Reply::Hang);
+    world.broker.up("mail server");
+    pass(secs(2)).await;
+    let before = world.store.calls(Call::Settle);
+    pass(secs(3)).await;
+    let settled = world.store.calls(Call::Settle) - before;
+    relay.crash().await;
+    assert!(
+        settled < 100,
+        "{settled} settlements in three seconds while one probe hangs"
+    );
 }

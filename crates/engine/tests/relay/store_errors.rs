@@ -1,6 +1,9 @@
 //! A store that fails: F7, case 17, case 41 (a lane that fails), lost answers (case 35).
 
+use std::time::Duration;
+
 use outbox_engine::RelayError;
+use outbox_message::Lane;
 use outbox_store::OutboxStore;
 use outbox_testkit::{Call, Reply};
 
@@ -132,4 +135,66 @@ async fn a_round_gives_up_when_the_store_keeps_failing() {
         world.relay().drain().await,
         Err(RelayError::Store(_))
     ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_case_41_the_lanes_behind_one_that_cannot_be_claimed_are_served() {
+    for bad in [0, 20] {
+        let world = World::new();
+        let (lanes, bad) = (world.store.lanes(), Lane(bad));
+        let mut in_lane = 0;
+        for index in 0..500 {
+            let key = format!("k-{index}");
+            in_lane += u64::from(lane_of(&key, lanes) == bad);
+            world.save(&key, Some(&key)).await;
+        }
+        world.store.fail_lane(Call::Claim, bad);
+        world.drain().await;
+        assert_eq!(world.status().await.pending(), in_lane, "lane {bad} failed");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_a_lane_that_cannot_be_settled_costs_no_other_lane_its_lease() {
+    let mut world = World::new();
+    world.config.batch = 200;
+    let lanes = world.store.lanes();
+    let slow = lane_of("slow", lanes);
+    let mut others = (0..1_000).map(|index| format!("bad-{index}"));
+    let other = others
+        .find(|key| lane_of(key, lanes) != slow)
+        .expect("some key has another lane");
+    let bad = world.save(&other, Some(&other)).await;
+    for index in 0..100 {
+        let id = format!("slow-{index}");
+        world
+            .broker
+            .on(&id, [Reply::Late(Duration::from_millis(500))]);
+        world.save(&id, Some("slow")).await;
+    }
+    world.store.fail_position(bad);
+    let relay = world.start();
+    pass(secs(120)).await;
+    let handed = world.broker.handed();
+    relay.crash().await;
+    let renewals = world.store.calls(Call::Extend);
+    assert!(renewals >= 4, "{renewals} renewals");
+    let mut slow = handed
+        .iter()
+        .filter(|handed| handed.id.as_str().starts_with("slow"));
+    assert!(slow.all(|handed| !handed.abandoned));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_a_round_whose_claim_failed_once_is_still_a_round() {
+    let world = World::new();
+    let lanes = world.store.lanes();
+    let mut keys = (0..1_000).map(|index| format!("k-{index}"));
+    let key = keys
+        .find(|key| lane_of(key, lanes) != Lane(0))
+        .expect("some key has another lane");
+    world.save("a", Some(&key)).await;
+    world.store.fail(Call::Claim, 1);
+    let report = world.flush().await;
+    assert_eq!((report.published, report.store_errors), (1, 1));
 }
