@@ -14,7 +14,7 @@ use outbox_message::{Lane, LaneToken};
 use outbox_store::{Claim, ClaimRequest, Entry, LaneLease, StoreError};
 use sqlx::{SqliteConnection, SqlitePool};
 
-use crate::{moves::set_aside, schema};
+use crate::{moves::set_aside, schema, transaction};
 
 use choose::{Choice, LaneSeen, Seen};
 use line::LineRead;
@@ -41,7 +41,8 @@ pub(crate) async fn claim(pool: &SqlitePool, request: &ClaimRequest) -> Result<C
             ..Claim::default()
         });
     }
-    match write(pool, request, seen, choice).await {
+    let claimed = transaction::write(pool, async |tx| write(tx, request, seen, choice).await).await;
+    match claimed {
         Ok(claim) => Ok(claim),
         Err(error) => Err(schema::explain(pool, WHAT, error).await),
     }
@@ -53,12 +54,11 @@ async fn peek(pool: &SqlitePool) -> Result<(Seen, i64), sqlx::Error> {
 }
 
 async fn write(
-    pool: &SqlitePool,
+    tx: &mut SqliteConnection,
     request: &ClaimRequest,
     seen: Seen,
     choice: Choice,
 ) -> Result<Claim, sqlx::Error> {
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
     let mut claiming = Claiming {
         request,
         seen,
@@ -67,24 +67,23 @@ async fn write(
         work: Vec::new(),
         moved: 0,
     };
-    claiming.lease(&mut tx).await?;
+    claiming.lease(tx).await?;
     if claiming.work.is_empty() && !claiming.choice.lease.is_empty() {
         // Another claim was faster. What is seen under the write lock holds.
-        (claiming.seen, _) = statements::lanes(&mut tx).await?;
+        (claiming.seen, _) = statements::lanes(tx).await?;
         claiming.choice = claiming.seen.choose(request);
-        claiming.lease(&mut tx).await?;
+        claiming.lease(tx).await?;
     }
     let mut entries = Vec::new();
     if !claiming.work.is_empty() {
-        claiming.promote(&mut tx).await?;
-        claiming.read_lines(&mut tx).await?;
-        claiming.set_aside(&mut tx).await?;
-        claiming.read_waiting(&mut tx).await?;
+        claiming.promote(tx).await?;
+        claiming.read_lines(tx).await?;
+        claiming.set_aside(tx).await?;
+        claiming.read_waiting(tx).await?;
         claiming.hand_out();
-        entries = claiming.load(&mut tx).await?;
-        claiming.leave(&mut tx).await?;
+        entries = claiming.load(tx).await?;
+        claiming.leave(tx).await?;
     }
-    tx.commit().await?;
     Ok(claiming.finish(entries))
 }
 

@@ -2,13 +2,13 @@
 
 use outbox_message::{LaneToken, Position};
 use outbox_store::{Circuit, CircuitChange, MAX_DELAY, StoreError};
-use sqlx::SqlitePool;
+use sqlx::{SqliteConnection, SqlitePool};
 use std::{collections::HashSet, time::Duration};
 
 use crate::{
     clock::millis,
     row::{int, lane, to_json},
-    schema,
+    schema, transaction,
 };
 
 /// Leases are far shorter; the sum with the clock must not overflow.
@@ -28,14 +28,14 @@ pub(crate) async fn extend(
     tokens: &[LaneToken],
     lease: Duration,
 ) -> Result<Vec<LaneToken>, StoreError> {
-    match write_extend(pool, tokens, lease).await {
+    match transaction::write(pool, async |tx| write_extend(tx, tokens, lease).await).await {
         Ok(lost) => Ok(lost),
         Err(error) => Err(schema::explain(pool, "renew leases", error).await),
     }
 }
 
 async fn write_extend(
-    pool: &SqlitePool,
+    tx: &mut SqliteConnection,
     tokens: &[LaneToken],
     lease: Duration,
 ) -> Result<Vec<LaneToken>, sqlx::Error> {
@@ -43,13 +43,11 @@ async fn write_extend(
         .iter()
         .map(|token| (token.lane.0, token.epoch, &*token.holder))
         .collect();
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
     let rows = sqlx::query(include_str!("sql/extend.sql"))
         .bind(to_json(&given))
         .bind(lease_millis(lease))
-        .fetch_all(&mut *tx)
+        .fetch_all(tx)
         .await?;
-    tx.commit().await?;
     let held: HashSet<(u16, i64)> = rows
         .iter()
         .map(|row| Ok((lane(row)?.0, int(row, "epoch")?)))

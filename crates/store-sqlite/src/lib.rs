@@ -48,6 +48,7 @@ mod save;
 mod schema;
 mod settle;
 mod store;
+mod transaction;
 
 pub use connect::connect_options;
 pub use store::{SqliteConfig, SqliteStore};

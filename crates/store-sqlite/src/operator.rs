@@ -9,7 +9,7 @@ use outbox_store::{
     DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Status, Stepped, StoreError,
 };
 
-use crate::{SqliteStore, schema};
+use crate::{SqliteStore, schema, transaction};
 
 impl SqliteStore {
     /// Says what an error of the driver means.
@@ -28,7 +28,7 @@ impl SqliteStore {
 #[async_trait]
 impl OutboxOperator for SqliteStore {
     async fn status(&self) -> Result<Status, StoreError> {
-        let status = status::status(&self.pool).await;
+        let status = transaction::read(&self.pool, async |tx| status::status(tx).await).await;
         self.explained("show its status", status).await
     }
 
@@ -42,17 +42,22 @@ impl OutboxOperator for SqliteStore {
         page: &DeadPage,
         payload: DeadPayload,
     ) -> Result<Vec<DeadLetter>, StoreError> {
-        let letters = dead::letters(&self.pool, page, payload).await;
+        let letters = transaction::read(&self.pool, async |tx| {
+            dead::letters(tx, page, payload).await
+        })
+        .await;
         self.explained("list dead letters", letters).await
     }
 
     async fn redrive(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
-        let stepped = dead::redrive(&self.pool, page).await;
+        let stepped =
+            transaction::write(&self.pool, async |tx| dead::redrive(tx, page).await).await;
         self.explained("redrive dead letters", stepped).await
     }
 
     async fn discard(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
-        let stepped = dead::discard(&self.pool, page).await;
+        let stepped =
+            transaction::write(&self.pool, async |tx| dead::discard(tx, page).await).await;
         self.explained("discard dead letters", stepped).await
     }
 

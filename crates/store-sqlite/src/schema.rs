@@ -9,6 +9,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use crate::{
     connect::{file_of, journal_mode, refuse},
     error::{code, is_busy, primary_code, save_error, store_error},
+    transaction,
 };
 
 /// How often another program that holds the file is waited for, while the file is set to WAL.
@@ -21,24 +22,23 @@ const WAL_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let file = file_of(pool)?;
     set_wal(pool, &file).await?;
-    // Held to the end, so that of several migrations at once one works and the others find it done. Dropping it rolls back.
-    let mut tx = pool
-        .begin_with("BEGIN IMMEDIATE")
+    // One transaction, so that of several migrations at once one works and the others find it done.
+    let found = transaction::write(pool, bring_up_to_date)
         .await
         .map_err(|error| refuse(&file, error))?;
-    let found = version(&mut tx)
-        .await
-        .map_err(store_error("read its schema version"))?;
     if found > SQLITE.version() {
         return Err(mismatch(found));
     }
+    Ok(())
+}
+
+/// Runs the migrations that are newer than the version found, which it returns.
+async fn bring_up_to_date(tx: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    let found = version(tx).await?;
     for migration in SQLITE.migrations.iter().filter(|m| m.version > found) {
-        sqlx::raw_sql(migration.sql)
-            .execute(&mut *tx)
-            .await
-            .map_err(|error| refuse(&file, error))?;
+        sqlx::raw_sql(migration.sql).execute(&mut *tx).await?;
     }
-    tx.commit().await.map_err(|error| refuse(&file, error))
+    Ok(found)
 }
 
 async fn set_wal(pool: &SqlitePool, file: &str) -> Result<(), StoreError> {

@@ -14,7 +14,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::{
     moves::{Table, delete, free_keys, set_aside},
-    schema,
+    schema, transaction,
 };
 
 use plan::{Failure, Next, Plan, fences, plan};
@@ -30,19 +30,18 @@ pub(crate) async fn settle(
     if lanes.is_empty() {
         return Ok(Vec::new());
     }
-    match write(pool, lanes).await {
+    match transaction::write(pool, async |tx| write(tx, lanes).await).await {
         Ok(settled) => Ok(settled),
         Err(error) => Err(schema::explain(pool, WHAT, error).await),
     }
 }
 
 async fn write(
-    pool: &SqlitePool,
+    tx: &mut SqliteConnection,
     lanes: &[LaneSettlement],
 ) -> Result<Vec<LaneSettled>, sqlx::Error> {
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
     let fences = fences(lanes);
-    let passed = statements::fence(&mut tx, &fences).await?;
+    let passed = statements::fence(tx, &fences).await?;
     let held: Vec<bool> = lanes
         .iter()
         .map(|lane| {
@@ -56,11 +55,10 @@ async fn write(
         applied: HashSet::new(),
         freed: HashSet::new(),
     };
-    settling.remove_confirmed(&mut tx, &plan).await?;
-    settling.record_failures(&mut tx, &plan).await?;
-    settling.free_keys(&mut tx).await?;
-    settling.end_starts(&mut tx, &plan, &passed).await?;
-    tx.commit().await?;
+    settling.remove_confirmed(tx, &plan).await?;
+    settling.record_failures(tx, &plan).await?;
+    settling.free_keys(tx).await?;
+    settling.end_starts(tx, &plan, &passed).await?;
     settling.applied.extend(plan.released);
     Ok(lanes
         .iter()

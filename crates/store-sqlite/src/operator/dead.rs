@@ -102,20 +102,17 @@ async fn find(tx: &mut SqliteConnection, page: &DeadPage) -> Result<Vec<Found>, 
 
 /// The letters of a page, by position.
 pub(super) async fn letters(
-    pool: &SqlitePool,
+    tx: &mut SqliteConnection,
     page: &DeadPage,
     payload: DeadPayload,
 ) -> Result<Vec<DeadLetter>, sqlx::Error> {
-    // One transaction, so that both statements see the same.
-    let mut tx = pool.begin().await?;
-    let found = find(&mut tx, page).await?;
+    let found = find(tx, page).await?;
     let found: Vec<i64> = found.iter().map(|letter| letter.position).collect();
     let rows = sqlx::query(include_str!("../sql/dead_letters.sql"))
         .bind(to_json(&found))
         .bind(payload == DeadPayload::Include)
-        .fetch_all(&mut *tx)
+        .fetch_all(tx)
         .await?;
-    tx.commit().await?;
     rows.iter().map(letter).collect()
 }
 
@@ -141,13 +138,15 @@ fn letter(row: &SqliteRow) -> Result<DeadLetter, sqlx::Error> {
 }
 
 /// Makes the letters of a page pending again (contract O9).
-pub(super) async fn redrive(pool: &SqlitePool, page: &DeadPage) -> Result<Stepped, sqlx::Error> {
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
-    let found = find(&mut tx, page).await?;
+pub(super) async fn redrive(
+    tx: &mut SqliteConnection,
+    page: &DeadPage,
+) -> Result<Stepped, sqlx::Error> {
+    let found = find(tx, page).await?;
     if found.is_empty() {
         return Ok(Stepped::default());
     }
-    let holding = holding(&mut tx, &found).await?;
+    let holding = holding(tx, &found).await?;
     let (held, free): (Vec<_>, Vec<_>) = found
         .iter()
         .partition(|letter| holding.contains(&letter.position));
@@ -161,10 +160,10 @@ pub(super) async fn redrive(pool: &SqlitePool, page: &DeadPage) -> Result<Steppe
             .execute(&mut *tx)
             .await?;
         let held: Vec<i64> = held.iter().map(|(position, _)| *position).collect();
-        release_held(&mut tx, &held, "retry").await?;
+        release_held(tx, &held, "retry").await?;
     }
     if !free.is_empty() {
-        let before = draw(&mut tx, free.len()).await?;
+        let before = draw(tx, free.len()).await?;
         let free: Vec<(i64, u16, i64)> = free
             .iter()
             .zip(before..)
@@ -176,30 +175,30 @@ pub(super) async fn redrive(pool: &SqlitePool, page: &DeadPage) -> Result<Steppe
             .await?;
     }
     let out_of_order = free.iter().filter(|letter| letter.has_key).count();
-    delete(&mut tx, &found).await?;
-    tx.commit().await?;
+    delete(tx, &found).await?;
     Ok(stepped(&found, out_of_order))
 }
 
 /// Drops the letters of a page.
-pub(super) async fn discard(pool: &SqlitePool, page: &DeadPage) -> Result<Stepped, sqlx::Error> {
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
-    let found = find(&mut tx, page).await?;
+pub(super) async fn discard(
+    tx: &mut SqliteConnection,
+    page: &DeadPage,
+) -> Result<Stepped, sqlx::Error> {
+    let found = find(tx, page).await?;
     if found.is_empty() {
         return Ok(Stepped::default());
     }
-    let holding = holding(&mut tx, &found).await?;
+    let holding = holding(tx, &found).await?;
     if !holding.is_empty() {
         let held: Vec<i64> = holding.iter().copied().collect();
-        release_held(&mut tx, &held, "busy").await?;
+        release_held(tx, &held, "busy").await?;
         let keys = found
             .iter()
             .filter(|letter| holding.contains(&letter.position))
             .filter_map(|letter| letter.key.as_ref());
-        free_keys(&mut tx, keys).await?;
+        free_keys(tx, keys).await?;
     }
-    delete(&mut tx, &found).await?;
-    tx.commit().await?;
+    delete(tx, &found).await?;
     Ok(stepped(&found, 0))
 }
 

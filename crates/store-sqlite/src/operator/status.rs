@@ -1,7 +1,7 @@
 //! The state of the store as people see it. It counts, in one read transaction, so that the numbers agree.
 
 use outbox_store::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog};
-use sqlx::{SqliteConnection, SqlitePool, sqlite::SqliteRow};
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     clock::{millis, until},
@@ -9,8 +9,7 @@ use crate::{
 };
 
 /// Reads it all.
-pub(super) async fn status(pool: &SqlitePool) -> Result<Status, sqlx::Error> {
-    let mut tx = pool.begin().await?;
+pub(super) async fn status(tx: &mut SqliteConnection) -> Result<Status, sqlx::Error> {
     let row = sqlx::query(include_str!("../sql/status_counts.sql"))
         .fetch_one(&mut *tx)
         .await?;
@@ -22,13 +21,13 @@ pub(super) async fn status(pool: &SqlitePool) -> Result<Status, sqlx::Error> {
         dead: count(&row, "dead")?,
         oldest_ready: maybe_int(&row, "oldest")?.map(|since| until(now, since)),
         blocked: count(&row, "blocked")?,
-        blocked_keys: list(&mut tx, include_str!("../sql/status_blocked.sql"), |row| {
+        blocked_keys: list(tx, include_str!("../sql/status_blocked.sql"), |row| {
             blocked_key(row, now)
         })
         .await?,
-        circuits: circuits(&mut tx, now).await?,
-        topics: list(&mut tx, include_str!("../sql/status_topics.sql"), topic).await?,
-        lanes: list(&mut tx, include_str!("../sql/status_lanes.sql"), |row| {
+        circuits: circuits(tx, now).await?,
+        topics: list(tx, include_str!("../sql/status_topics.sql"), topic).await?,
+        lanes: list(tx, include_str!("../sql/status_lanes.sql"), |row| {
             holder(row, now)
         })
         .await?,
@@ -37,7 +36,6 @@ pub(super) async fn status(pool: &SqlitePool) -> Result<Status, sqlx::Error> {
         held: count(&row, "held")?,
         later: count(&row, "later")?,
     };
-    tx.commit().await?;
     Ok(status)
 }
 

@@ -7,6 +7,7 @@
 
 mod busy;
 mod claiming;
+mod full;
 mod opening;
 mod plans;
 mod saving;
