@@ -143,7 +143,8 @@ fn begins_like_ours(mut file: &File, at: u64) -> io::Result<bool> {
     let longest = u64::try_from(line::OPENING.len()).map_err(io::Error::other)?;
     file.take(longest).read_to_end(&mut opening)?;
     // Some file systems leave NUL bytes where a write was under way when the power went.
-    Ok(line::OPENING.starts_with(&opening) || opening.iter().all(|byte| *byte == 0))
+    while opening.pop_if(|byte| *byte == 0).is_some() {}
+    Ok(line::OPENING.starts_with(&opening))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -220,6 +221,8 @@ mod tests {
             r#"{"posit"#,
             r#"{"position":2,"id":"#,
             "\0\0\0",
+            "{\"posi\0\0",
+            "{\"posi\0\0\0\0\0\0\0\0\0\0\0\0",
             &format!(r#"{{"position":2,"id":"{long}"#),
         ] {
             fs::write(&path, format!("{{\"position\":1}}\n{torn}")).unwrap();
@@ -243,6 +246,8 @@ mod tests {
             "notes\nwithout end",
             "notes\nwith an end\n",
             "SQLite format 3\0",
+            "{\"posi\0\0x",
+            "{\"debug\0\0",
         ] {
             fs::write(&path, content).unwrap();
             assert!(matches!(
