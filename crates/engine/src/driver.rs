@@ -35,6 +35,7 @@ use crate::{
 };
 use claiming::Claiming;
 use publishing::InFlight;
+use recording::Recording;
 
 /// When a relay is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +72,7 @@ pub(crate) struct Driver {
     claiming: Claiming,
     /// Lanes that are left alone until then, because something of them failed without a reason that is theirs.
     left_out: BTreeMap<Lane, Instant>,
-    /// A settlement or a renewal is under way: never both, so that neither meets a token that the other changes.
-    recording: bool,
-    /// Not before this: the last try failed.
-    next_recording: Instant,
+    recording: Recording,
     /// How long to wait after a failure of the store.
     pause: Poll,
     store_is_failing: bool,
@@ -122,8 +120,7 @@ impl Driver {
             circuits: Circuits::new(config.batch, config.publish_timeout),
             claiming: Claiming::new(&config),
             left_out: BTreeMap::new(),
-            recording: false,
-            next_recording: now,
+            recording: Recording::new(now),
             pause: Poll::new(config.poll_min, config.poll_max),
             store_is_failing: false,
             next_upkeep: now + UPKEEP,
@@ -239,7 +236,7 @@ impl Driver {
         {
             return true;
         }
-        let idle = self.held.is_empty() && !self.recording && self.claiming.is_idle();
+        let idle = self.held.is_empty() && !self.recording.under_way && self.claiming.is_idle();
         let enough = match self.mode {
             Mode::Flush => self.claiming.has_claimed(),
             Mode::Drain => self.claiming.is_exhausted() || self.circuits.all_open().is_some(),
@@ -288,7 +285,7 @@ impl Driver {
         let now = Instant::now();
         let mut timers = vec![now + Duration::from_mins(1)];
         timers.extend(self.claim_at());
-        timers.extend((self.mode == Mode::Run && !self.noting).then_some(self.next_upkeep));
+        timers.extend((self.keeps_up() && !self.noting).then_some(self.next_upkeep));
         timers.extend(self.record_at(now));
         timers.extend(
             self.held
@@ -315,10 +312,15 @@ impl Driver {
         let store = Arc::clone(&self.store);
         if let Some((_, change)) = self.changes.pop_first() {
             self.note(async move { store.record_circuit(&change).await.map(|()| 0) });
-        } else if self.mode == Mode::Run && self.next_upkeep <= Instant::now() {
+        } else if self.keeps_up() && self.next_upkeep <= Instant::now() {
             self.next_upkeep = Instant::now() + UPKEEP;
             self.note(async move { store.maintain().await });
         }
+    }
+
+    /// Whether upkeep is this relay's business: not of one that is about to end.
+    fn keeps_up(&self) -> bool {
+        self.mode == Mode::Run && self.stopping.is_none()
     }
 
     /// A note says how much of its kind it has done; upkeep that found something goes on soon.

@@ -31,8 +31,10 @@ pub(crate) struct Claiming {
     exhausted: bool,
     /// Grows whenever a lane is given back.
     releases: u64,
-    /// Lanes that failed alone, one after another, with no answer in between: more than one, and it is the database that fails.
-    failing: BTreeSet<Lane>,
+    /// Lanes that failed alone in this pass; they are left out from its end.
+    failed: BTreeSet<Lane>,
+    /// How many lanes failed alone one after another, with no answer in between.
+    in_a_row: usize,
     /// The next lane to try alone, after a claim failed.
     alone: Option<Alone>,
 }
@@ -51,10 +53,16 @@ struct Alone {
     one: bool,
 }
 
+impl Alone {
+    fn all_of(lane: Lane) -> Self {
+        Self { lane, one: false }
+    }
+}
+
 /// How long a lane that failed is left out.
 pub(super) const LEFT_OUT: Duration = Duration::from_secs(5);
-/// After so many lanes that failed one after another it is the database: a relay begins again, a round or a drain gives up.
-const DATABASE_FAILS: usize = 2;
+/// After so many lanes that failed one after another it is the database: no lane is to blame, and a round or a drain gives up.
+const DATABASE_FAILS: usize = 8;
 
 impl Claiming {
     pub(super) fn new(config: &RelayConfig) -> Self {
@@ -67,7 +75,8 @@ impl Claiming {
             next_probe: Instant::now(),
             exhausted: false,
             releases: 0,
-            failing: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            in_a_row: 0,
             alone: None,
         }
     }
@@ -190,14 +199,15 @@ impl Driver {
     fn took(&mut self, asked: Asked, under_way: UnderWay, claim: Claim) {
         self.store_answered();
         let now = Instant::now();
-        if self.claiming.failing.len() >= DATABASE_FAILS {
+        if self.claiming.in_a_row >= DATABASE_FAILS {
             // It answers again, so no lane was to blame.
             self.left_out.clear();
-            self.claiming.alone = None;
-        } else if let Some(alone) = under_way.alone {
-            self.claiming.alone = self.lane_after(alone.lane);
+            self.claiming.failed.clear();
         }
-        self.claiming.failing.clear();
+        self.claiming.in_a_row = 0;
+        if let Some(alone) = under_way.alone {
+            self.go_on_after(alone.lane);
+        }
         self.claiming.answered += 1;
         self.claiming.went_round |= self.claiming.alone.is_none() || !claim.entries.is_empty();
         if claim.entries.is_empty() && claim.moved == 0 && under_way.alone.is_none() {
@@ -231,23 +241,20 @@ impl Driver {
 
     fn claim_failed(&mut self, under_way: UnderWay, error: StoreError) {
         let now = Instant::now();
-        if let Some(alone) = under_way.alone {
-            self.claiming.failing.insert(alone.lane);
-        }
-        self.claiming.alone = match under_way.alone {
-            None => Some(Alone {
-                lane: Lane(0),
-                one: false,
-            }),
-            Some(Alone { lane, one: false }) => Some(Alone { lane, one: true }),
-            Some(Alone { lane, one: true }) => {
-                self.left_out.insert(lane, now + LEFT_OUT);
-                self.lane_after(lane)
+        match under_way.alone {
+            None => self.claiming.alone = Some(Alone::all_of(Lane(0))),
+            Some(Alone { lane, one: false }) => {
+                self.claiming.alone = Some(Alone { lane, one: true });
             }
-        };
+            Some(Alone { lane, one: true }) => {
+                self.claiming.failed.insert(lane);
+                self.claiming.in_a_row += 1;
+                self.go_on_after(lane);
+            }
+        }
         self.claiming.next = now + self.pause.idle(None);
         let lanes = usize::from(self.store.lanes().get());
-        let database_fails = self.claiming.failing.len() >= DATABASE_FAILS.min(lanes);
+        let database_fails = self.claiming.in_a_row >= DATABASE_FAILS.min(lanes);
         let give_up = self.mode != Mode::Run && database_fails;
         if give_up && error.is_transient() {
             self.report.store_errors += 1;
@@ -257,11 +264,18 @@ impl Driver {
         }
     }
 
-    fn lane_after(&self, lane: Lane) -> Option<Alone> {
+    /// Goes on with the next lane of the pass. At its end the lanes that failed are left out, counted from now: a pass
+    /// may take long, and they would fail the claim that follows it.
+    fn go_on_after(&mut self, lane: Lane) {
         let next = lane.0 + 1;
-        (next < self.store.lanes().get()).then_some(Alone {
-            lane: Lane(next),
-            one: false,
-        })
+        if next < self.store.lanes().get() {
+            self.claiming.alone = Some(Alone::all_of(Lane(next)));
+            return;
+        }
+        self.claiming.alone = None;
+        let until = Instant::now() + LEFT_OUT;
+        let failed = std::mem::take(&mut self.claiming.failed);
+        self.left_out
+            .extend(failed.into_iter().map(|lane| (lane, until)));
     }
 }

@@ -76,11 +76,13 @@ impl Driver {
         let now = Instant::now();
         match self.circuits.next_probe(&destination) {
             Some(at) if held.probe && at <= now => self.spawn_run(lane, destination, 1, true),
-            // Every destination is down: what has not started is given back, and probes are claimed one by one.
-            Some(at) if self.circuits.all_open().is_some() => {
+            // A probe met a destination whose turn comes soon, or comes much later: then its head is set aside below.
+            Some(at) if held.probe && at <= now + self.config.transient_delay => {
                 held.release();
                 self.claiming.next_probe = at;
             }
+            // Every destination is down: what has not started is given back, and probes are claimed one by one.
+            Some(_) if !held.probe && self.circuits.all_open().is_some() => held.release(),
             Some(at)
                 if at <= now && !self.runs.values().any(|run| run.destination == destination) =>
             {
@@ -188,7 +190,10 @@ impl Driver {
         let next_probe = Instant::now() + self.config.transient_delay;
         if let Some((delay, error)) = judged.unavailable {
             let asked = Instant::now() + delay;
-            self.destination_failed(&destination, asked.max(next_probe), error);
+            // What another call was told meanwhile holds; only a probe knows better.
+            let told = self.circuits.next_probe(&destination).filter(|_| !probe);
+            let next_probe = asked.max(next_probe).max(told.unwrap_or(asked));
+            self.destination_failed(&destination, next_probe, error);
         } else if probe && judged.confirmed == 0 {
             self.circuits.postpone(&destination, next_probe);
         }

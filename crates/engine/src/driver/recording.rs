@@ -22,10 +22,30 @@ const PARTIAL: Duration = Duration::from_secs(1);
 /// A lane whose lease is over is left to it after this many failed settlements.
 const GIVE_UP: u32 = 5;
 
+/// What the relay knows about recording.
+#[derive(Debug)]
+pub(super) struct Recording {
+    /// A settlement or a renewal is under way: never both, so that neither meets a token that the other changes.
+    pub(super) under_way: bool,
+    /// Not before this: the last try failed.
+    next: Instant,
+    renewal_failed: bool,
+}
+
+impl Recording {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            under_way: false,
+            next: now,
+            renewal_failed: false,
+        }
+    }
+}
+
 impl Driver {
     /// When something is to be settled or renewed; `None` while a call is under way or nothing is held.
     pub(super) fn record_at(&self, now: Instant) -> Option<Instant> {
-        if self.recording {
+        if self.recording.under_way {
             return None;
         }
         let settle = self
@@ -34,7 +54,7 @@ impl Driver {
             .filter_map(|held| self.settle_at(held, now));
         let renew = self.held.values().filter_map(|held| self.renew_at(held));
         let at = settle.chain(renew).min()?;
-        Some(at.max(self.next_recording))
+        Some(at.max(self.recording.next))
     }
 
     /// When this lane is to be settled, if it has anything to settle.
@@ -71,8 +91,10 @@ impl Driver {
         if self.record_at(now).is_none_or(|at| at > now) {
             return;
         }
-        let mut renewals = self.held.values().filter_map(|held| self.renew_at(held));
-        if renewals.any(|at| at <= now) {
+        let renew_at = |held: &Held| self.renew_at(held);
+        let renew = self.held.values().filter_map(renew_at).any(|at| at <= now);
+        // After a renewal that failed it is the settlements' turn: one that keeps failing must not stop them either.
+        if renew && !std::mem::take(&mut self.recording.renewal_failed) {
             return self.start_renewal();
         }
         let due = |held: &Held| self.settle_at(held, now).is_some_and(|at| at <= now);
@@ -84,6 +106,8 @@ impl Driver {
                 .map(Held::lane)
                 .collect();
             self.start_settlement(&lanes);
+        } else if renew {
+            self.start_renewal();
         }
     }
 
@@ -98,7 +122,7 @@ impl Driver {
             failures = failures.max(held.failures);
             settlements.push(held.take());
         }
-        self.recording = true;
+        self.recording.under_way = true;
         let store = Arc::clone(&self.store);
         self.tasks.spawn(async move {
             Event::Settled(settle(&*store, settlements, Care::after(failures)).await)
@@ -113,7 +137,7 @@ impl Driver {
             .filter(|held| self.renew_at(held).is_some())
             .map(|held| held.leased.token.clone())
             .collect();
-        self.recording = true;
+        self.recording.under_way = true;
         let (store, lease, asked) = (
             Arc::clone(&self.store),
             self.config.lease,
@@ -126,10 +150,10 @@ impl Driver {
     }
 
     pub(super) fn settled(&mut self, recorded: Vec<Recorded>) {
-        self.recording = false;
+        self.recording.under_way = false;
         let failed = recorded.iter().any(|lane| lane.failed);
         if failed {
-            self.next_recording = Instant::now() + self.pause.idle(None);
+            self.recording.next = Instant::now() + self.pause.idle(None);
         } else {
             self.store_answered();
         }
@@ -215,11 +239,12 @@ impl Driver {
         tokens: &[LaneToken],
         result: Result<Vec<LaneToken>, StoreError>,
     ) {
-        self.recording = false;
+        self.recording.under_way = false;
         let lost = match result {
             Ok(lost) => lost,
             Err(error) => {
-                self.next_recording = Instant::now() + self.pause.idle(None);
+                self.recording.renewal_failed = true;
+                self.recording.next = Instant::now() + self.pause.idle(None);
                 return self.store_failed(error);
             }
         };

@@ -222,3 +222,50 @@ async fn f3_a_probe_that_hangs_makes_nobody_spin() {
         "{settled} settlements in three seconds while one probe hangs"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_destination_that_asked_for_an_hour_delays_no_probe_of_another() {
+    let world = World::with_broker(ScriptedPublisher::new().route("mail", "mail server"));
+    for index in 0..40 {
+        let id = format!("mail-{index}");
+        world.save_to("mail", &id, None).await;
+        world
+            .broker
+            .on(&id, [Reply::FailFor(Throttled, secs(3_600))]);
+    }
+    world.save_many("m", 40, None).await;
+    world.broker.down("broker", Unavailable);
+    let relay = world.start();
+    pass(secs(20)).await;
+    world.broker.up("broker");
+    pass(secs(120)).await;
+    let confirmed = world.broker.confirmed().len();
+    relay.crash().await;
+    assert!(
+        confirmed >= 40,
+        "{confirmed} confirmed two minutes after the outage"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_circuit_that_opens_again_is_probed_by_its_own_time() {
+    let mut world = World::new();
+    world.config.concurrency = 2;
+    world.save("slow", None).await;
+    world.save("throttled", None).await;
+    world.save_many("m", 20, None).await;
+    world.broker.on("slow", [Reply::Late(secs(3))]);
+    world
+        .broker
+        .on("throttled", [Reply::FailFor(Throttled, secs(3_600))]);
+    let relay = world.start();
+    pass(secs(4)).await;
+    world.broker.down("broker", Unavailable);
+    world.save("late", None).await;
+    pass(secs(5)).await;
+    world.broker.up("broker");
+    pass(secs(300)).await;
+    let confirmed = world.broker.confirmed().len();
+    relay.crash().await;
+    assert!(confirmed >= 22, "{confirmed} of 22 confirmed");
+}

@@ -23,6 +23,7 @@ struct InStep {
     inner: MemoryStore,
     last: Mutex<Instant>,
     committed: Notify,
+    claims_take: Mutex<Duration>,
 }
 
 impl InStep {
@@ -43,6 +44,10 @@ impl OutboxStore for InStep {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
+        let takes = *self.claims_take.lock().expect("no test panics in here");
+        if !takes.is_zero() {
+            tokio::time::sleep(takes).await;
+        }
         self.step().claim(request).await
     }
 
@@ -96,6 +101,7 @@ impl World {
             inner: memory.clone(),
             last: Mutex::new(Instant::now()),
             committed: Notify::new(),
+            claims_take: Mutex::default(),
         });
         let store = FaultyStore::new(Arc::clone(&in_step) as Arc<dyn OutboxStore>);
         let config = RelayConfig {
@@ -138,6 +144,12 @@ impl World {
         for index in 0..count {
             self.save(&format!("{prefix}-{index}"), key).await;
         }
+    }
+
+    /// Every claim that the store answers takes this long.
+    pub(crate) fn slow_claims(&self, takes: Duration) {
+        let mut claims_take = self.in_step.claims_take.lock();
+        **claims_take.as_mut().expect("no test panics in here") = takes;
     }
 
     pub(crate) fn corrupt(&self, position: Position) {
