@@ -154,8 +154,14 @@ impl Driver {
         let one = probe || alone.is_some_and(|alone| alone.one);
         let request = ClaimRequest {
             relay: Arc::clone(&self.config.name),
-            limit: if one { 1 } else { self.config.batch },
-            max_bytes: self.config.batch_bytes.min(self.room()),
+            limit: self.config.batch,
+            // One message is asked for by its bytes, since the first is always taken: the limit says how long a lane whose
+            // holder vanished is served carefully (contract F6), and a probe may be the first to meet it.
+            max_bytes: if one {
+                1
+            } else {
+                self.config.batch_bytes.min(self.room())
+            },
             max_lanes: if one { 1 } else { self.config.max_lanes },
             lease: self.config.lease,
             lanes: self.claimable(alone),

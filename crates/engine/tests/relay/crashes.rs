@@ -1,6 +1,7 @@
 //! Crashes, frozen relays and poison: D1, D2, F6, cases 12, 13, 16, 44.
 
 use outbox_engine::{Gate, RelayConfig};
+use outbox_publisher::PublishErrorKind::Unavailable;
 use outbox_testkit::{Call, Reply};
 
 use crate::{
@@ -204,6 +205,29 @@ async fn f6_careful_service_hands_over_one_message_in_the_whole_process() {
         (status.pending(), status.dead, status.lanes.len()),
         (0, 0, 0)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn f6_a_lane_that_a_probe_meets_first_is_served_carefully_to_the_end() {
+    let world = World::new();
+    let lanes = world.store.lanes();
+    world.save_many("m", 10, Some("k")).await;
+    world.broker.hold_all();
+    let relay = process(&world);
+    world.broker.begun(1).await;
+    relay.crash().await;
+    world.broker.open();
+    world.broker.down("broker", Unavailable);
+    let mut others = (0..1_000).map(|index| format!("other-{index}"));
+    let other = others.find(|key| lane_of(key, lanes) != lane_of("k", lanes));
+    world.save("other", other.as_deref()).await;
+    let relay = process(&world);
+    // Its circuit is open when the lease of the first one ends.
+    pass(secs(40)).await;
+    world.broker.up("broker");
+    world.broker.confirmations(11).await;
+    relay.stop().await;
+    assert!(world.store.calls(Call::Starting) >= 10);
 }
 
 /// A relay that is alone in its process.
