@@ -8,8 +8,12 @@
 //! assert!(script.contains("CREATE TABLE outbox_message"));
 //! ```
 
+mod postgres;
+mod schema_name;
 mod sqlite;
 
+pub use postgres::POSTGRES;
+pub use schema_name::{InvalidSchemaName, SchemaName};
 pub use sqlite::SQLITE;
 
 /// The migrations of one database.
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn versions_are_numbered_from_one_without_gaps() {
-        for schema in [SQLITE] {
+        for schema in [POSTGRES, SQLITE] {
             for (expected, migration) in (1_i64..).zip(schema.migrations) {
                 assert_eq!(migration.version, expected);
             }

@@ -1,0 +1,19 @@
+//! What the Postgres stores of the outbox toolkit share: the statements, and every procedure over them, without a driver.
+
+mod config;
+mod failure;
+mod procedure;
+mod row;
+mod session;
+mod statements;
+mod store;
+mod value;
+
+pub use config::{Connection, PostgresConfig, WakeUp};
+pub use failure::{Failure, require, schema_hint};
+pub use outbox_migrations::{InvalidSchemaName, POSTGRES, SchemaName};
+pub use row::{Cell, Row, UnexpectedRow};
+pub use session::{Database, DriverError, Session, Text, Transaction};
+pub use statements::Statements;
+pub use store::Relaying;
+pub use value::Value;

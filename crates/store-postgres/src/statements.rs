@@ -1,0 +1,37 @@
+//! The statements as files of SQL, each with the name of the schema put in once, when a store is opened.
+
+use outbox_migrations::SchemaName;
+
+use crate::session::Text;
+
+/// Declares the statements: a field for each, and the file it comes from.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// The statements of one schema. Each file says what it does and which index serves it.
+        #[derive(Debug)]
+        pub struct Statements {
+            $($(#[$doc])* pub(crate) $name: Text,)+
+        }
+
+        impl Statements {
+            /// Puts the name of the schema into every statement.
+            pub fn new(schema: &SchemaName) -> Self {
+                Self {
+                    $($name: Text::from(schema.apply(include_str!(concat!("sql/", stringify!($name), ".sql")))),)+
+                }
+            }
+
+            /// Every statement with its name, for tests that look at plans.
+            pub fn all(&self) -> Vec<(&'static str, &Text)> {
+                vec![$((stringify!($name), &self.$name),)+]
+            }
+        }
+    };
+}
+
+statements! {
+    // Transactions.
+    begin,
+    // Claims.
+    lease,
+}
