@@ -30,8 +30,14 @@ macro_rules! statements {
 }
 
 statements! {
-    // Transactions.
+    // Transactions and the schema's version.
     begin,
     // Claims.
     lease,
+    // Settlements.
+    // Leases.
+    // Saves.
+    // Upkeep.
+    // Operators.
+    // Status.
 }
