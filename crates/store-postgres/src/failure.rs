@@ -10,6 +10,13 @@ use crate::{row::UnexpectedRow, session::DriverError};
 pub enum Failure<E> {
     /// The schema has another version than this program knows.
     Schema(i64),
+    /// The server cannot hold an outbox.
+    Unusable {
+        /// What is wrong, naming the thing.
+        problem: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// A statement failed.
     Driver(E),
     /// A statement answered something unexpected.
@@ -59,7 +66,7 @@ impl<E: DriverError> Failure<E> {
     fn is(&self, codes: &[&str]) -> bool {
         match self {
             Self::Driver(error) => error.sqlstate().is_some_and(|state| codes.contains(&state)),
-            Self::Schema(_) | Self::Row(_) => false,
+            Self::Schema(_) | Self::Unusable { .. } | Self::Row(_) => false,
         }
     }
 
@@ -81,6 +88,7 @@ impl<E: DriverError> Failure<E> {
                 expected: POSTGRES.version(),
                 hint: schema_hint(found),
             },
+            Self::Unusable { problem, hint } => StoreError::Unusable { problem, hint },
             Self::Driver(error) if is_forbidden => StoreError::Unusable {
                 problem: format!("the database role may not {what} ({error})"),
                 hint: "give it the grants of a relay, see docs/postgres.md",
@@ -113,6 +121,9 @@ impl<E: DriverError> Failure<E> {
                 expected: POSTGRES.version(),
                 hint: schema_hint(found),
             },
+            Self::Unusable { problem, hint } => {
+                SaveError::Database(format!("{problem}: {hint}").into())
+            }
             Self::Driver(error) if is_conflict => SaveError::Conflict(Box::new(error)),
             Self::Driver(error) => SaveError::Database(Box::new(error)),
             Self::Row(error) => SaveError::Database(Box::new(error)),

@@ -20,6 +20,12 @@ pub trait Session: Send {
         text: &'a Text,
         values: &'a [Value<'a>],
     ) -> impl Future<Output = Result<Vec<Row>, Self::Error>> + Send + 'a;
+
+    /// Runs several statements in one text without parameters, whose rows nobody reads.
+    fn batch<'a>(
+        &'a mut self,
+        text: &'a str,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'a;
 }
 
 /// A transaction that was begun by a [`Database`].

@@ -32,6 +32,11 @@ macro_rules! statements {
 statements! {
     // Transactions and the schema's version.
     begin,
+    begin_migration,
+    schema_exists,
+    schema_lock,
+    schema_server,
+    schema_version,
     // Claims.
     lease,
     // Settlements.

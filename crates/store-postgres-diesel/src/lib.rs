@@ -1,0 +1,1 @@
+//! The Postgres store of the outbox toolkit, through diesel and diesel-async.
