@@ -8,13 +8,17 @@
 //! - [`lane`]: the state machine that a relay drives for one claimed lane; it decides what may be
 //!   handed to the broker next and what is to be settled.
 //! - [`history`]: a judge of recorded histories, by rules O2, O3, O5, O6, O9 and O11.
+//! - [`mod@line`]: what a claim found in the line of a lane, and how far what it found holds.
+//! - [`share`]: what a claim hands out of what it found, within its limits.
 //! - [`model`]: a whole store as a plain list of messages, to run beside a real one and judge it.
 //!
 //! The names `O1` to `O11` in these pages are the ordering rules of the outbox's contract.
 
 pub mod history;
 pub mod lane;
+pub mod line;
 pub mod model;
+pub mod share;
 pub mod state;
 
 pub use lane::Lane;

@@ -4,22 +4,22 @@
 //! as they were seen, or else looked at again. Dropping the claim midway rolls the transaction back.
 
 mod choose;
-mod line;
-mod share;
 mod statements;
 
 use std::sync::Arc;
 
 use outbox_message::{Lane, LaneToken};
-use outbox_store::{Claim, ClaimRequest, Entry, LaneLease, StoreError};
+use outbox_ordering::{
+    line::{LineRead, looks_ahead},
+    share::{Candidate, Room, hand_out},
+};
+use outbox_store::{Claim, ClaimRequest, Entry, LaneLease, StoreError, adapter::any_key};
 use sqlx::{SqliteConnection, SqlitePool};
 
-use crate::{moves::set_aside, schema, transaction};
+use crate::{moves::set_aside, row::lane_of, schema, transaction};
 
 use choose::{Choice, LaneSeen, Seen};
-use line::LineRead;
-use share::{Candidate, Room, hand_out};
-use statements::{DueBlock, Left};
+use statements::{DueBlock, Left, RawKey};
 
 /// The most rows a claim looks at in vain, over all its lanes.
 const MOST_LOOKED_AT: usize = 10_000;
@@ -106,7 +106,7 @@ struct LaneWork {
     /// How far the line is known to be of one key, as it was and as it is.
     ahead_before: i64,
     ahead: i64,
-    line: LineRead,
+    line: LineRead<RawKey>,
     /// A key was found to keep the lane to itself.
     busy: bool,
     /// Messages of due keys.
@@ -117,6 +117,13 @@ struct LaneWork {
 impl LaneWork {
     fn lane(&self) -> u16 {
         self.seen.lane
+    }
+
+    /// The first position, if all that was read is of one ordering key that belongs here, and more may stand behind.
+    fn lone_head(&self) -> Option<i64> {
+        let ((topic, key), head) = self.line.lone_key()?;
+        let key = any_key(topic, Some(key))?;
+        (lane_of(&key).0 == self.lane()).then_some(head)
     }
 
     /// Whether it gave nothing only because the limits were used up; then it keeps its turn.
@@ -211,12 +218,11 @@ impl Claiming<'_> {
         for lane in &mut self.work {
             lane.line = read.remove(&lane.lane()).unwrap_or_default();
             // A careful lane hands out one message anyway.
-            let lone = lane.line.lone_key(Lane(lane.lane()));
-            let Some(head) = lone.filter(|_| !lane.careful) else {
+            let Some(head) = lane.lone_head().filter(|_| !lane.careful) else {
                 continue;
             };
             let known = lane.ahead.max(lane.line.last);
-            let looks = looks.min(line::looks_ahead(known - lane.line.last));
+            let looks = looks.min(looks_ahead(known - lane.line.last));
             let (ahead, other) =
                 statements::look_ahead(tx, lane.lane(), known, head, looks).await?;
             lane.ahead = ahead;

@@ -1,12 +1,11 @@
 //! What a relay does with its leases besides settling: it renews them and marks starts; and the upkeep that goes along.
 
 use outbox_message::{LaneToken, Position};
-use outbox_store::{Circuit, CircuitChange, MAX_DELAY, StoreError};
+use outbox_store::{Circuit, CircuitChange, MAX_DELAY, StoreError, adapter::millis};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::{collections::HashSet, time::Duration};
 
 use crate::{
-    clock::millis,
     row::{int, lane, to_json},
     schema, transaction,
 };

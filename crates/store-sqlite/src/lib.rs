@@ -36,7 +36,6 @@
 //! [`SqliteStore::print_migrations`]. There are 8 lanes, so that several relays can publish at once; a claim takes at most 2.
 
 mod claim;
-mod clock;
 mod connect;
 mod error;
 mod lease;

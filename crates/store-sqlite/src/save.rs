@@ -6,14 +6,16 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use outbox_message::{Message, OrderingKey, Position};
-use outbox_store::{Due, MAX_DELAY, OutboxWriter, Save, SaveError, Saved};
+use outbox_store::{
+    Due, MAX_DELAY, OutboxWriter, Save, SaveError, Saved,
+    adapter::{encode_headers, millis},
+};
 use sqlx::SqliteConnection;
 
 use crate::{
     SqliteStore,
-    clock::millis,
     error::{BEGIN_HINT, code, primary_code, save_error},
-    row::{RawMessage, encode_headers, int, lane_of, maybe_bytes, to_json},
+    row::{LANES, int, lane_of, maybe_bytes, raw_message, to_json},
     schema::{explain_save, require_save},
 };
 
@@ -78,8 +80,8 @@ impl SqliteStore {
         rows.iter()
             .map(|row| {
                 let position = int(row, "position").map_err(save_error)?;
-                let raw = RawMessage::of(row).map_err(save_error)?;
-                raw.decode().map_err(|error| {
+                let raw = raw_message(row).map_err(save_error)?;
+                raw.decode(LANES).map_err(|error| {
                     SaveError::Database(
                         format!("the message at position {position} cannot be read: {error}")
                             .into(),

@@ -3,13 +3,15 @@
 //! All lanes of a call are settled in one write transaction, with a number of statements that does not depend on the number of messages.
 //! Dropping it midway rolls the transaction back.
 
-mod plan;
 mod statements;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use outbox_message::OrderingKey;
-use outbox_store::{AfterDeath, LaneSettled, LaneSettlement, StoreError};
+use outbox_store::{
+    LaneSettled, LaneSettlement, StoreError,
+    adapter::{Confirmed, Failed, Next, Plan, confirmed, fences, plan},
+};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::{
@@ -17,7 +19,6 @@ use crate::{
     schema, transaction,
 };
 
-use plan::{Failure, Next, Plan, fences, plan};
 use statements::Passed;
 
 const WHAT: &str = "settle messages";
@@ -55,7 +56,7 @@ async fn write(
         applied: HashSet::new(),
         freed: HashSet::new(),
     };
-    settling.remove_confirmed(tx, &plan).await?;
+    settling.remove_confirmed(tx, &confirmed(lanes)).await?;
     settling.record_failures(tx, &plan).await?;
     settling.free_keys(tx).await?;
     settling.end_starts(tx, &plan, &passed).await?;
@@ -81,9 +82,9 @@ impl<'a> Settling<'a> {
     async fn remove_confirmed(
         &mut self,
         tx: &mut SqliteConnection,
-        plan: &Plan<'a>,
+        confirmed: &[Confirmed<'a>],
     ) -> Result<(), sqlx::Error> {
-        let mut rest: Vec<_> = plan.confirmed.iter().collect();
+        let mut rest: Vec<_> = confirmed.iter().collect();
         for table in [Table::Line, Table::Waiting, Table::Scheduled] {
             if rest.is_empty() {
                 break;
@@ -109,7 +110,7 @@ impl<'a> Settling<'a> {
         tx: &mut SqliteConnection,
         plan: &Plan<'a>,
     ) -> Result<(), sqlx::Error> {
-        let all: Vec<&Failure<'a>> = plan.failures.iter().collect();
+        let all: Vec<&Failed<'a>> = plan.failed.iter().collect();
         if all.is_empty() {
             return Ok(());
         }
@@ -149,8 +150,8 @@ impl<'a> Settling<'a> {
     async fn delay(
         &self,
         tx: &mut SqliteConnection,
-        in_line: &[&Failure<'a>],
-        waiting: &[&Failure<'a>],
+        in_line: &[&Failed<'a>],
+        waiting: &[&Failed<'a>],
     ) -> Result<(), sqlx::Error> {
         let mut aside = Vec::new();
         let mut scheduled = Vec::new();
@@ -220,7 +221,7 @@ impl<'a> Settling<'a> {
         let marks: Vec<_> = plan
             .marks
             .iter()
-            .filter(|(lane, ..)| needs_care(lane))
+            .filter(|mark| needs_care(&mark.lane))
             .collect();
         if !marks.is_empty() {
             statements::take_marks_back(tx, &marks).await?;
@@ -236,16 +237,5 @@ impl<'a> Settling<'a> {
                 .filter(|position| !self.applied.contains(&(lane.token.lane.0, position.0)))
                 .collect(),
         }
-    }
-}
-
-impl Failure<'_> {
-    fn dies(&self) -> bool {
-        matches!(self.next, Next::Die(..))
-    }
-
-    /// Whether its death holds its key.
-    fn holds(&self) -> bool {
-        self.key.is_some() && matches!(self.next, Next::Die(_, AfterDeath::Hold))
     }
 }

@@ -6,9 +6,10 @@
 //! * [`OutboxStore`] is a trait object that a relay claims from and settles with
 //! * [`OutboxOperator`] is a trait object for people: status, dead letters, redrive, discard
 //!
-//! There is no IO here and no driver. An adapter shows that it keeps the obligations by passing the conformance
+//! There is no IO here and no driver; [`adapter`] has what adapters over tables decide alike. An adapter shows that it keeps the obligations by passing the conformance
 //! suite of `outbox-testkit`.
 
+pub mod adapter;
 mod claim;
 mod error;
 mod operator;

@@ -3,9 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use outbox_message::Lane;
-use outbox_store::ClaimRequest;
-
-use crate::clock::until;
+use outbox_store::{ClaimRequest, adapter::until};
 
 /// The most lanes a claim leases, so that a relay that dies holds up few (contract defaults).
 const MOST_LANES: usize = 2;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use outbox_message::{Delivery, Position};
+use outbox_ordering::{
+    line::{LineRead, LineRow},
+    share::{Candidate, Room, Source},
+};
 use outbox_store::{ClaimRequest, Entry, Unreadable};
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    claim::{
-        choose::{LaneSeen, Seen},
-        line::{LineRead, LineRow},
-        share::{Candidate, Room, Source},
-    },
+    claim::choose::{LaneSeen, Seen},
     lease::lease_millis,
     moves::{Table, delete},
-    row::{RawMessage, counter, int, lane, maybe_bytes, maybe_int, positions, to_json},
+    row::{LANES, counter, int, lane, maybe_bytes, maybe_int, positions, raw_message, to_json},
 };
 
 /// The lanes as they stand, and the version of the schema.
@@ -123,13 +123,16 @@ pub(super) async fn promote(
     Ok(promoted.len())
 }
 
+/// Topic and key as they stand in a row.
+pub(super) type RawKey = (Vec<u8>, Vec<u8>);
+
 /// Reads the lines of lanes within `share` each; rows of blocked keys count in `looks` only.
 pub(super) async fn read_lines(
     tx: &mut SqliteConnection,
     lanes: &[u16],
     share: Room,
     looks: usize,
-) -> Result<HashMap<u16, LineRead>, sqlx::Error> {
+) -> Result<HashMap<u16, LineRead<RawKey>>, sqlx::Error> {
     // The limits do not hide each other: a line without blocked keys fills its share.
     let looks = looks.saturating_add(share.messages);
     let mut rows = sqlx::query(include_str!("../sql/read_line.sql"))
@@ -138,20 +141,25 @@ pub(super) async fn read_lines(
         .bind(i64::try_from(share.bytes).unwrap_or(i64::MAX))
         .bind(count(looks))
         .fetch(tx);
-    let mut read: HashMap<u16, Vec<LineRow>> = HashMap::new();
+    let mut read: HashMap<u16, Vec<LineRow<RawKey>>> = HashMap::new();
     while let Some(row) = rows.try_next().await? {
         read.entry(lane(&row)?.0).or_default().push(LineRow {
             position: int(&row, "position")?,
             weight: weight(&row)?,
             blocked: int(&row, "blocked")? != 0,
-            topic: maybe_bytes(&row, "topic")?.unwrap_or_default(),
-            key: maybe_bytes(&row, "key")?,
+            key: raw_key(&row)?,
         });
     }
     Ok(read
         .into_iter()
         .map(|(lane, rows)| (lane, LineRead::of(rows, share, looks)))
         .collect())
+}
+
+/// The ordering key of a row, which may not be one that can be read.
+fn raw_key(row: &SqliteRow) -> Result<Option<RawKey>, sqlx::Error> {
+    let topic = maybe_bytes(row, "topic")?.unwrap_or_default();
+    Ok(maybe_bytes(row, "key")?.map(|key| (topic, key)))
 }
 
 fn weight(row: &SqliteRow) -> Result<u64, sqlx::Error> {
@@ -289,12 +297,12 @@ pub(super) async fn load(
 }
 
 fn entry(row: &SqliteRow) -> Result<Entry, sqlx::Error> {
-    let raw = RawMessage::of(row)?;
+    let raw = raw_message(row)?;
     let lane = raw.lane;
     let position = Position(int(row, "position")?);
     let tries = counter(row, "tries")?;
-    let key = raw.ordering_key();
-    Ok(match raw.decode() {
+    let key = raw.ordering_key(LANES);
+    Ok(match raw.decode(LANES) {
         Ok(message) => Entry::Message(Delivery {
             lane,
             position,

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use outbox_message::{Lane, OrderingKey, Position};
-use outbox_store::{AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, Stepped};
+use outbox_store::{
+    AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, Stepped, adapter::any_key,
+};
 use sqlx::{SqliteConnection, SqlitePool, sqlite::SqliteRow};
 
 use crate::{
     moves::free_keys,
-    row::{
-        any_key, counter, int, lane, lane_of, maybe_bytes, maybe_int, positions, shown, to_json,
-    },
+    row::{counter, int, lane, lane_of, maybe_bytes, maybe_int, positions, shown, to_json},
 };
 
 /// A dead letter of a page.

@@ -1,12 +1,12 @@
 //! The state of the store as people see it. It counts, in one read transaction, so that the numbers agree.
 
-use outbox_store::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog};
+use outbox_store::{
+    BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog,
+    adapter::{millis, until},
+};
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use crate::{
-    clock::{millis, until},
-    row::{int, lane, maybe_int, shown},
-};
+use crate::row::{int, lane, maybe_int, shown};
 
 /// Reads it all.
 pub(super) async fn status(tx: &mut SqliteConnection) -> Result<Status, sqlx::Error> {

@@ -1,12 +1,12 @@
 //! Many messages in a fixed number of statements: their texts go as one JSON array, their payloads as one run of bytes that the statement cuts up.
 
 use outbox_message::{ContentType, PartitionKey, Position};
-use outbox_store::{Save, SaveError, Saved};
+use outbox_store::{Save, SaveError, Saved, adapter::encode_headers};
 use sqlx::SqliteConnection;
 
 use crate::{
     error::save_error,
-    row::{encode_headers, to_json},
+    row::to_json,
     save::{Once, draw, lane_for, once_millis, remember},
 };
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use outbox_store::adapter::{Confirmed, Failed, Fence, Mark, Next};
 use sqlx::SqliteConnection;
 
 use crate::{
     moves::{Table, delete},
     row::{int, lane, positions, to_json},
-    settle::plan::{Confirmed, Failure, Fence, Mark, Next},
 };
 
 /// A lane whose token holds.
@@ -79,7 +79,7 @@ pub(super) async fn remove_confirmed(
 pub(super) async fn count_failures(
     tx: &mut SqliteConnection,
     table: Table,
-    failures: &[&Failure<'_>],
+    failures: &[&Failed<'_>],
 ) -> Result<HashSet<i64>, sqlx::Error> {
     let given: Vec<(i64, u16, u32, u8, &str)> = failures
         .iter()
@@ -124,7 +124,7 @@ pub(super) async fn schedule(
 /// Copies messages to the dead letters.
 pub(super) async fn bury(
     tx: &mut SqliteConnection,
-    dead: &[&Failure<'_>],
+    dead: &[&Failed<'_>],
     now: i64,
 ) -> Result<(), sqlx::Error> {
     let given: Vec<(i64, &str, &str)> = dead
@@ -193,8 +193,12 @@ pub(super) async fn take_marks_back(
     tx: &mut SqliteConnection,
     marks: &[&Mark<'_>],
 ) -> Result<(), sqlx::Error> {
+    let marks: Vec<(u16, i64, &str)> = marks
+        .iter()
+        .map(|mark| (mark.lane, mark.position, mark.holder))
+        .collect();
     sqlx::query(include_str!("../sql/take_marks_back.sql"))
-        .bind(to_json(marks))
+        .bind(to_json(&marks))
         .execute(tx)
         .await?;
     Ok(())

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 /// Whole milliseconds, rounded up, so that nothing is early.
-pub(crate) fn millis(duration: Duration) -> i64 {
+pub fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX)
 }
 
 /// How long from `now` until `at`, both in milliseconds; zero when it is past.
-pub(crate) fn until(at: i64, now: i64) -> Duration {
+pub fn until(at: i64, now: i64) -> Duration {
     Duration::from_millis(u64::try_from(at.saturating_sub(now)).unwrap_or(0))
 }
 

@@ -1,15 +1,32 @@
-//! What a claim hands out of what it read: a pure decision within the claim's limits of messages and bytes (contract P4).
+//! What a claim hands out of what it read: a pure decision within the claim's limits of messages and bytes (contract P4). What it read, and how
+//! the chosen messages get out of the store, is the store's.
+//!
+//! ```
+//! use outbox_ordering::share::{Candidate, Room, Source, hand_out};
+//!
+//! let at = |position, source| Candidate { position, weight: 10, source };
+//! let line = [at(2, Source::Line), at(5, Source::Line)];
+//! let waiting = [at(3, Source::Waiting)];
+//! let whole = Room { messages: 2, bytes: 1_000 };
+//! let mut left = whole;
+//! let chosen = hand_out(&line, &waiting, whole, &mut left, true);
+//! assert_eq!(chosen, [at(2, Source::Line), at(3, Source::Waiting)]);
+//! assert_eq!(left.messages, 0);
+//! ```
 
 /// Room for messages, in number and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) messages: usize,
-    pub(crate) bytes: u64,
+pub struct Room {
+    /// How many messages.
+    pub messages: usize,
+    /// How many bytes, counted as the store weighs a message.
+    pub bytes: u64,
 }
 
 impl Room {
     /// An equal part for each of `lanes`; together they may exceed the whole, which is kept by the last cut.
-    pub(crate) fn share(self, lanes: usize) -> Self {
+    #[must_use]
+    pub fn share(self, lanes: usize) -> Self {
         let lanes = lanes.max(1);
         Self {
             messages: self.messages.div_ceil(lanes),
@@ -37,22 +54,29 @@ impl Room {
 
 /// A message that can run: its position, its weight in bytes, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Candidate {
-    pub(crate) position: i64,
-    pub(crate) weight: u64,
-    pub(crate) source: Source,
+pub struct Candidate {
+    /// Its number in the store's order.
+    pub position: i64,
+    /// Its bytes.
+    pub weight: u64,
+    /// Where it is to be read.
+    pub source: Source,
 }
 
-/// Where a message stands.
+/// Where a message that can run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub enum Source {
+    /// In the line of its lane.
     Line,
+    /// Among the messages that were set aside; its key is due.
     Waiting,
 }
 
 /// Chooses what a lane hands out of its line and of its waiting messages, both by position. An ordering key stands in one of the two only, so
-/// any first part of each is in order; neither starves the other. With `at_least_one` the first message is taken whatever its weight.
-pub(crate) fn hand_out(
+/// any first part of each is in order; neither starves the other: while both have messages each is sure of half the room. The room is the smaller
+/// one of `share`, the lane's, and `left`, the claim's, which is lowered by what is chosen. With `at_least_one` the first message is taken
+/// whatever its weight.
+pub fn hand_out(
     line: &[Candidate],
     waiting: &[Candidate],
     share: Room,

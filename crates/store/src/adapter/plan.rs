@@ -6,19 +6,23 @@ use std::{
 };
 
 use outbox_message::{LaneToken, OrderingKey, Position};
-use outbox_store::{AfterDeath, DeathReason, LaneSettlement, MAX_DELAY, Outcome, Target};
 
-use crate::clock::millis;
+use crate::{
+    AfterDeath, DeathReason, LaneSettlement, MAX_DELAY, Outcome, Settlement, Target,
+    adapter::millis,
+};
 
 /// A token that is given once in a call, and whether its lane is given back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fence<'a> {
-    pub(super) token: &'a LaneToken,
-    pub(super) release: bool,
+pub struct Fence<'a> {
+    /// The token.
+    pub token: &'a LaneToken,
+    /// Whether the lane is given back, if the token holds.
+    pub release: bool,
 }
 
 /// The tokens to check: of each lane the newest, since an older one cannot be held any more.
-pub(super) fn fences(lanes: &[LaneSettlement]) -> Vec<Fence<'_>> {
+pub fn fences(lanes: &[LaneSettlement]) -> Vec<Fence<'_>> {
     let mut newest: BTreeMap<u16, Fence<'_>> = BTreeMap::new();
     for LaneSettlement { token, release, .. } in lanes {
         let fence = newest.entry(token.lane.0).or_insert(Fence {
@@ -40,22 +44,41 @@ pub(super) fn fences(lanes: &[LaneSettlement]) -> Vec<Fence<'_>> {
 
 /// A message that failed: what its row becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure<'a> {
-    pub(super) lane: u16,
-    pub(super) position: i64,
-    pub(super) tries: u32,
-    pub(super) counted: bool,
-    pub(super) error: &'a str,
-    pub(super) key: Option<&'a OrderingKey>,
-    pub(super) next: Next,
+pub struct Failed<'a> {
+    /// Its lane, whose token holds.
+    pub lane: u16,
+    /// Its number in the store's order.
+    pub position: i64,
+    /// The tries it was claimed with; the outcome applies only while its row has them (S7).
+    pub tries: u32,
+    /// Whether `attempts` grows by one; `tries` always does.
+    pub counted: bool,
+    /// Why, cleaned.
+    pub error: &'a str,
+    /// Its ordering key, if it has one that can be read.
+    pub key: Option<&'a OrderingKey>,
+    /// Where it goes.
+    pub next: Next,
+}
+
+impl Failed<'_> {
+    /// Whether it is given up on.
+    pub fn dies(&self) -> bool {
+        matches!(self.next, Next::Die(..))
+    }
+
+    /// Whether its death holds its key.
+    pub fn holds(&self) -> bool {
+        self.key.is_some() && matches!(self.next, Next::Die(_, AfterDeath::Hold))
+    }
 }
 
 /// Where a failed message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub enum Next {
     /// It stays where it is, due at once.
     Stay,
-    /// It waits this many milliseconds.
+    /// It waits this many milliseconds, more than none and at most [`MAX_DELAY`]: with a key it waits and blocks it, without one it is scheduled.
     Wait(i64),
     /// It is given up on.
     Die(DeathReason, AfterDeath),
@@ -63,56 +86,83 @@ pub(super) enum Next {
 
 /// A message the broker confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Confirmed<'a> {
-    pub(super) lane: u16,
-    pub(super) position: i64,
-    pub(super) id: &'a str,
-    pub(super) key: Option<&'a OrderingKey>,
+pub struct Confirmed<'a> {
+    /// The lane it was claimed in.
+    pub lane: u16,
+    /// Its number in the store's order.
+    pub position: i64,
+    /// Its id; a row is removed only if it matches.
+    pub id: &'a str,
+    /// Its ordering key, if it has one.
+    pub key: Option<&'a OrderingKey>,
 }
 
-/// A start mark to be taken back: lane, position, holder.
-pub(super) type Mark<'a> = (u16, i64, &'a str);
+/// A start mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark<'a> {
+    /// The lane of the message.
+    pub lane: u16,
+    /// The message's number in the store's order.
+    pub position: i64,
+    /// The holder who was about to hand it over.
+    pub holder: &'a str,
+}
 
-/// The outcomes of a settlement by kind.
+/// What a settlement asks besides the removal of what is [`confirmed`].
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan<'a> {
-    pub(super) confirmed: Vec<Confirmed<'a>>,
-    pub(super) failures: Vec<Failure<'a>>,
+pub struct Plan<'a> {
+    /// The failures to record; of several retries of a key only the smallest position is among them.
+    pub failed: Vec<Failed<'a>>,
     /// Messages of held lanes that are given back untried, as lane and position.
-    pub(super) released: Vec<(u16, i64)>,
-    /// Marks of messages that were released, and of all messages of lanes that are lost.
-    pub(super) marks: Vec<Mark<'a>>,
+    pub released: Vec<(u16, i64)>,
+    /// Marks to be taken back: of messages that are given back, and of all messages of lanes that are lost.
+    pub marks: Vec<Mark<'a>>,
 }
 
 impl<'a> Plan<'a> {
     fn release(&mut self, mark: Mark<'a>) {
-        self.released.push((mark.0, mark.1));
+        self.released.push((mark.lane, mark.position));
         self.marks.push(mark);
     }
 }
 
-/// Sorts the outcomes of all lanes; `held` says of each whether its token holds. Of a lost lane only confirmations count (contract D2).
-pub(super) fn plan<'a>(lanes: &'a [LaneSettlement], held: &[bool]) -> Plan<'a> {
+/// What the broker confirmed, in all lanes: it is removed whether the token holds or not, because it is a fact (contract D2).
+pub fn confirmed(lanes: &[LaneSettlement]) -> Vec<Confirmed<'_>> {
+    let mut confirmed = Vec::new();
+    for LaneSettlement {
+        token, outcomes, ..
+    } in lanes
+    {
+        let published = outcomes
+            .iter()
+            .filter(|settlement| settlement.outcome == Outcome::Published);
+        confirmed.extend(published.filter_map(|Settlement { target, .. }| {
+            Some(Confirmed {
+                lane: token.lane.0,
+                position: target.position.0,
+                id: target.id.as_ref()?.as_str(),
+                key: target.key.as_ref(),
+            })
+        }));
+    }
+    confirmed
+}
+
+/// Sorts the other outcomes of all lanes; `held` says of each element of `lanes` whether its token holds. Of a lost lane none counts (contract D2).
+pub fn plan<'a>(lanes: &'a [LaneSettlement], held: &[bool]) -> Plan<'a> {
     let mut plan = Plan::default();
     for (settlement, held) in lanes.iter().zip(held) {
         let token = &settlement.token;
         let first = first_retries(settlement);
         for outcome in &settlement.outcomes {
-            let Target { position, id, .. } = &outcome.target;
-            let mark = (token.lane.0, position.0, &*token.holder);
+            let mark = Mark {
+                lane: token.lane.0,
+                position: outcome.target.position.0,
+                holder: &token.holder,
+            };
             match &outcome.outcome {
-                Outcome::Published => {
-                    plan.confirmed.extend(id.as_ref().map(|id| Confirmed {
-                        lane: token.lane.0,
-                        position: position.0,
-                        id: id.as_str(),
-                        key: outcome.target.key.as_ref(),
-                    }));
-                    if !held {
-                        plan.marks.push(mark);
-                    }
-                }
                 _ if !held => plan.marks.push(mark),
+                Outcome::Published => {}
                 Outcome::Release => plan.release(mark),
                 Outcome::Retry {
                     after,
@@ -121,8 +171,8 @@ pub(super) fn plan<'a>(lanes: &'a [LaneSettlement], held: &[bool]) -> Plan<'a> {
                 } => {
                     if is_first(&first, &outcome.target) {
                         let next = after_delay(*after);
-                        plan.failures
-                            .push(failure(token, &outcome.target, *counted, error, next));
+                        plan.failed
+                            .push(failed(token, &outcome.target, *counted, error, next));
                     } else {
                         plan.release(mark);
                     }
@@ -135,8 +185,8 @@ pub(super) fn plan<'a>(lanes: &'a [LaneSettlement], held: &[bool]) -> Plan<'a> {
                     // A message that cannot be read, or ended its process, never failed at a broker.
                     let counted = !matches!(reason, DeathReason::Poison | DeathReason::Unreadable);
                     let next = Next::Die(*reason, *after);
-                    plan.failures
-                        .push(failure(token, &outcome.target, counted, error, next));
+                    plan.failed
+                        .push(failed(token, &outcome.target, counted, error, next));
                 }
             }
         }
@@ -144,14 +194,14 @@ pub(super) fn plan<'a>(lanes: &'a [LaneSettlement], held: &[bool]) -> Plan<'a> {
     plan
 }
 
-fn failure<'a>(
+fn failed<'a>(
     token: &LaneToken,
     target: &'a Target,
     counted: bool,
     error: &'a str,
     next: Next,
-) -> Failure<'a> {
-    Failure {
+) -> Failed<'a> {
+    Failed {
         lane: token.lane.0,
         position: target.position.0,
         tries: target.tries,
@@ -195,7 +245,6 @@ mod tests {
     use std::sync::Arc;
 
     use outbox_message::Lane;
-    use outbox_store::Settlement;
 
     use super::*;
 
@@ -264,10 +313,15 @@ mod tests {
             ],
         )];
         let plan = plan(&lanes, &[true]);
-        let failed: Vec<i64> = plan.failures.iter().map(|f| f.position).collect();
+        let failed: Vec<i64> = plan.failed.iter().map(|f| f.position).collect();
         assert_eq!(failed, [2, 4, 5, 6]);
         assert_eq!(plan.released, [(1, 3)]);
-        assert_eq!(plan.marks, [(1, 3, "h")]);
+        let marks: Vec<_> = plan
+            .marks
+            .iter()
+            .map(|m| (m.lane, m.position, m.holder))
+            .collect();
+        assert_eq!(marks, [(1, 3, "h")]);
     }
 
     #[test]
@@ -282,8 +336,8 @@ mod tests {
             ],
         )];
         let plan = plan(&lanes, &[false]);
-        assert_eq!(plan.confirmed.len(), 1);
-        assert_eq!((plan.failures, plan.released), (vec![], vec![]));
+        assert_eq!(confirmed(&lanes).len(), 1);
+        assert_eq!((plan.failed, plan.released), (vec![], vec![]));
         assert_eq!(plan.marks.len(), 3);
     }
 
@@ -312,9 +366,9 @@ mod tests {
             ],
         )];
         let counted: Vec<bool> = plan(&lanes, &[true])
-            .failures
+            .failed
             .iter()
-            .map(|failure| failure.counted)
+            .map(|failed| failed.counted)
             .collect();
         assert_eq!(counted, [false, true]);
     }
