@@ -42,6 +42,10 @@ statements! {
     // Settlements.
     // Leases.
     // Saves.
+    lock_order,
+    pending,
+    save,
+    save_all,
     // Upkeep.
     // Operators.
     // Status.
