@@ -2,6 +2,7 @@
 
 mod config;
 mod failure;
+mod operator;
 mod procedure;
 mod row;
 mod save;

@@ -48,5 +48,23 @@ statements! {
     save_all,
     // Upkeep.
     // Operators.
+    begin_read,
+    dead_count_all,
+    dead_count_id,
+    dead_count_key,
+    dead_letters,
+    dead_page_all,
+    dead_page_id,
+    dead_page_key,
+    discard,
+    lock_lanes,
+    redrive,
+    retry_now,
     // Status.
+    status_blocked,
+    status_circuits,
+    status_horizon,
+    status_lanes,
+    status_moment,
+    status_topics,
 }

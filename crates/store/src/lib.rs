@@ -27,6 +27,8 @@ pub use settle::{
     AfterDeath, DeathReason, LaneSettled, LaneSettlement, MAX_DELAY, MAX_ERROR_BYTES, Outcome,
     Settlement, Target, clean_error,
 };
-pub use status::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog};
+pub use status::{
+    BlockReason, BlockedKey, Circuit, Horizon, HorizonHolder, LaneHolder, Status, TopicBacklog,
+};
 pub use store::{CircuitChange, OutboxStore};
 pub use writer::{OutboxWriter, SyncOutboxWriter};

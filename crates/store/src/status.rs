@@ -37,6 +37,8 @@ pub struct Status {
     pub held: u64,
     /// Pending messages scheduled for a time still to come and never tried. What is neither `held` nor `later` goes out without anybody's help.
     pub later: u64,
+    /// What keeps the database from cleaning up deleted rows, if anything has done so for long. `None` too of a store that has no such thing.
+    pub horizon: Option<Horizon>,
 }
 
 impl Status {
@@ -130,4 +132,58 @@ pub struct LaneHolder {
     pub lease: Duration,
     /// How many messages must still complete one after another before the lane is served as usual (F6).
     pub careful: u64,
+}
+
+/// What holds the horizon of a server that keeps old versions of rows (Postgres): no row deleted since is cleaned up, so that tables and the cost of
+/// reading them grow. Shown as far as the asking role may see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Horizon {
+    /// What kind of thing holds it.
+    pub holder: HorizonHolder,
+    /// Its name: of a session the process id, of the others what they were called.
+    pub name: String,
+    /// The application's name, of a session that gave one.
+    pub application: Option<String>,
+    /// The role of the session or of the prepared transaction.
+    pub role: Option<String>,
+    /// What the session does, such as "idle in transaction"; whether the slot is active. `None` if it is not known or the asking role may not see it.
+    pub state: Option<String>,
+    /// How long its transaction has been open. `None` for a slot, and if the asking role may not see it.
+    pub open_for: Option<Duration>,
+    /// How many transactions have begun since those that it holds back.
+    pub transactions: u64,
+}
+
+/// A kind of thing that can hold the horizon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HorizonHolder {
+    /// A session with an open transaction.
+    Session,
+    /// A transaction prepared for a two-phase commit that nobody has ended.
+    PreparedTransaction,
+    /// A replication slot.
+    ReplicationSlot,
+}
+
+impl HorizonHolder {
+    /// The words for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::PreparedTransaction => "prepared transaction",
+            Self::ReplicationSlot => "replication slot",
+        }
+    }
+
+    /// Reads the words back.
+    pub fn parse(words: &str) -> Option<Self> {
+        [
+            Self::Session,
+            Self::PreparedTransaction,
+            Self::ReplicationSlot,
+        ]
+        .into_iter()
+        .find(|holder| holder.as_str() == words)
+    }
 }

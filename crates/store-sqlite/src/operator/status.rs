@@ -35,6 +35,7 @@ pub(super) async fn status(tx: &mut SqliteConnection) -> Result<Status, sqlx::Er
         ready: count(&row, "ready")?,
         held: count(&row, "held")?,
         later: count(&row, "later")?,
+        horizon: None,
     };
     Ok(status)
 }

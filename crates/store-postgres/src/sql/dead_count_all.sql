@@ -1,0 +1,7 @@
+-- How many dead letters there are, and the last position among them: of the id $1, the topic $2 and the key $3. By primary key, all of them.
+SELECT count(*), max(d.position)
+FROM outbox.dead d
+WHERE ($1::text IS NULL OR d.id = $1)
+  AND ($2::text IS NULL OR d.topic = $2)
+  AND ($3::text IS NULL OR d.key = $3)
+  AND d.position >= 0

@@ -1,0 +1,6 @@
+-- How many dead letters there are, and the last position among them: of the id $1, the topic $2 and the key $3. Served by dead_id.
+SELECT count(*), max(d.position)
+FROM outbox.dead d
+WHERE d.id = $1::text
+  AND ($2::text IS NULL OR d.topic = $2)
+  AND ($3::text IS NULL OR d.key = $3)

@@ -1,0 +1,6 @@
+-- How many dead letters there are, and the last position among them: of the id $1, the topic $2 and the key $3. Served by dead_key.
+SELECT count(*), max(d.position)
+FROM outbox.dead d
+WHERE ($1::text IS NULL OR d.id = $1)
+  AND d.topic = $2::text
+  AND d.key = $3::text

@@ -1,0 +1,13 @@
+-- A page of dead letters by position: of the id $1, the topic $2 and the key $3, after $4, up to $5, at most $6. Answers each with the lane where it sits
+-- and the one where it belongs. Served by dead_id: OFFSET keeps the planner from walking the primary key in search of the id.
+SELECT
+  d.position,
+  d.lane,
+  CASE WHEN d.key IS NULL THEN d.lane ELSE outbox.lane_of(d.topic, d.key) END AS home
+FROM (SELECT * FROM outbox.dead WHERE id = $1::text OFFSET 0) AS d
+WHERE ($2::text IS NULL OR d.topic = $2)
+  AND ($3::text IS NULL OR d.key = $3)
+  AND d.position > $4::bigint
+  AND d.position <= $5::bigint
+ORDER BY d.position
+LIMIT $6::bigint

@@ -1,0 +1,14 @@
+-- A page of dead letters by position: of the id $1, the topic $2 and the key $3, after $4, up to $5, at most $6. Answers each with the lane where it sits
+-- and the one where it belongs. Served by dead_key.
+SELECT
+  d.position,
+  d.lane,
+  CASE WHEN d.key IS NULL THEN d.lane ELSE outbox.lane_of(d.topic, d.key) END AS home
+FROM outbox.dead d
+WHERE ($1::text IS NULL OR d.id = $1)
+  AND d.topic = $2::text
+  AND d.key = $3::text
+  AND d.position > $4::bigint
+  AND d.position <= $5::bigint
+ORDER BY d.position
+LIMIT $6::bigint

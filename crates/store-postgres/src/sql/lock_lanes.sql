@@ -1,0 +1,9 @@
+-- Locks the lanes $1, in the order in which everybody locks lanes. What stands in them is read by later statements: after a wait for the lock they
+-- see what its holder did, this one does not. By primary key.
+SELECT
+  l.lane,
+  (SELECT v.version FROM outbox.schema_version v WHERE v.one)
+FROM outbox.lane l
+WHERE l.lane = ANY (ARRAY(SELECT given.lane::smallint FROM unnest($1::bigint[]) AS given (lane)))
+ORDER BY l.lane
+FOR UPDATE OF l

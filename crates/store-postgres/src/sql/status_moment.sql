@@ -1,0 +1,31 @@
+-- The moment of a status, which is the begin of its transaction, the schema's version, how many keys are blocked, and when the next message falls due. The
+-- due times of each lane by the primary key of scheduled and by blocked_key_until; blocked keys by it too, all of them.
+SELECT
+  (extract(epoch FROM now()) * 1000)::bigint,
+  (SELECT v.version FROM outbox.schema_version v WHERE v.one),
+  (SELECT count(*) FROM outbox.blocked_key b WHERE b.lane >= 0 AND b.reason <> 'busy'),
+  (
+    SELECT (extract(epoch FROM min(due.at)) * 1000)::bigint
+    FROM outbox.lane l
+    CROSS JOIN LATERAL (
+      SELECT (
+        SELECT s.due_at
+        FROM outbox.scheduled s
+        WHERE s.lane = l.lane
+          AND s.due_at > now()
+        ORDER BY s.due_at
+        LIMIT 1
+      ) AS at
+      UNION ALL
+      SELECT (
+        SELECT b.until
+        FROM outbox.blocked_key b
+        WHERE b.lane = l.lane
+          AND b.until > now()
+          AND b.until < 'infinity'
+          AND b.reason = 'retry'
+        ORDER BY b.until
+        LIMIT 1
+      )
+    ) AS due
+  )
