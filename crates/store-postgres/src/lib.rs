@@ -1,5 +1,6 @@
 //! What the Postgres stores of the outbox toolkit share: the statements, and every procedure over them, without a driver.
 
+mod claim;
 mod config;
 mod failure;
 mod operator;
@@ -22,3 +23,6 @@ pub use session::{Database, DriverError, Session, Text, Transaction};
 pub use statements::Statements;
 pub use store::Relaying;
 pub use value::Value;
+
+/// How many lanes a Postgres store has.
+pub const LANES: outbox_message::Lanes = outbox_message::Lanes::new(64).expect("64 is not zero");

@@ -38,7 +38,17 @@ statements! {
     schema_server,
     schema_version,
     // Claims.
+    block_busy,
+    delete_empty_blocks,
     lease,
+    leave_lanes,
+    load,
+    look_ahead,
+    look_line,
+    promote,
+    read_line,
+    read_waiting,
+    set_aside,
     // Settlements.
     // Leases.
     // Saves.

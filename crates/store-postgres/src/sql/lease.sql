@@ -1,1 +1,168 @@
-SELECT 1
+-- Leases up to $3 lanes that have something due, least recently served first, for relay $4 and $5 ms; $2 has a bit for each lane that may be leased.
+-- A lane whose holder vanished is served alone and carefully, until $6 messages completed; care of a lane ends when nothing of it is due.
+-- Answers one row with the version, which must be $1, and what is known of all lanes, or one such row for each leased lane.
+--
+-- The lanes are seen in the snapshot of this statement, and locked only if they still are as seen (the epoch grows with every lease and release). What is
+-- due is decided by the snapshot, which says only where to look: what is handed out is read by later statements, under the lock.
+--
+-- floor: all rows of the line with a position up to mark were written by transactions with a number below mark_xid, since a transaction has its number
+-- before it draws a position (next_position), and mark_xid is the number of a transaction that began after mark was noted. Once every transaction
+-- below mark_xid has ended, this snapshot shows all there will ever be up to mark. Only promotion adds older rows; it lowers floor.
+--
+-- Each sub-select reads one entry of an index: the primary keys of message and scheduled, blocked_key_until.
+WITH
+  clock AS MATERIALIZED (
+    SELECT
+      (SELECT v.version FROM outbox.schema_version v WHERE v.one) AS version,
+      gen_random_uuid()::text AS holder,
+      pg_snapshot_xmin(pg_current_snapshot()) AS oldest,
+      pg_snapshot_xmax(pg_current_snapshot()) AS newest
+  ),
+  seen AS MATERIALIZED (
+    SELECT
+      l.lane,
+      l.epoch,
+      l.turn,
+      l.holder IS NOT NULL AND l.lease_until > now() AS leased,
+      l.careful > 0 OR (l.holder IS NOT NULL AND l.lease_until <= now()) AS careful,
+      (
+        SELECT m.position
+        FROM outbox.message m
+        WHERE m.lane = l.lane
+          AND m.position >= l.floor
+        ORDER BY m.lane, m.position
+        LIMIT 1
+      ) AS line,
+      (
+        SELECT s.due_at
+        FROM outbox.scheduled s
+        WHERE s.lane = l.lane
+        ORDER BY s.lane, s.due_at
+        LIMIT 1
+      ) AS scheduled,
+      (
+        SELECT b.until
+        FROM outbox.blocked_key b
+        WHERE b.lane = l.lane
+        ORDER BY b.lane, b.until
+        LIMIT 1
+      ) AS blocked
+    FROM outbox.lane l
+    CROSS JOIN clock c
+    WHERE c.version = $1
+      AND ($2 >> l.lane) & 1 = 1
+  ),
+  judged AS MATERIALIZED (
+    SELECT
+      s.*,
+      s.line IS NOT NULL OR coalesce(s.scheduled <= now(), false) OR coalesce(s.blocked <= now(), false) AS due,
+      least(
+        CASE WHEN s.scheduled > now() THEN s.scheduled END,
+        CASE WHEN s.blocked > now() AND isfinite(s.blocked) THEN s.blocked END
+      ) AS next_due
+    FROM seen s
+  ),
+  candidate AS MATERIALIZED (
+    SELECT
+      j.*,
+      row_number() OVER (ORDER BY j.turn, j.lane) AS number
+    FROM judged j
+    WHERE j.due
+      AND NOT j.leased
+  ),
+  locked AS MATERIALIZED (
+    SELECT
+      d.number,
+      l.lane
+    FROM candidate d
+    JOIN outbox.lane l ON l.lane = d.lane
+    WHERE l.epoch = d.epoch
+      AND (l.holder IS NULL OR l.lease_until <= now())
+      AND CASE
+        WHEN (SELECT f.careful FROM candidate f WHERE f.number = 1) THEN d.number = 1
+        ELSE NOT d.careful
+      END
+    ORDER BY d.number
+    LIMIT $3
+    FOR UPDATE OF l SKIP LOCKED
+  ),
+  idle AS MATERIALIZED (
+    SELECT l.lane
+    FROM judged j
+    JOIN outbox.lane l ON l.lane = j.lane
+    WHERE l.epoch = j.epoch
+      AND (l.holder IS NULL OR l.lease_until <= now())
+      AND j.careful
+      AND NOT j.leased
+      AND NOT j.due
+    FOR UPDATE OF l SKIP LOCKED
+  ),
+  cared AS (
+    UPDATE outbox.lane l
+    SET epoch = l.epoch + 1,
+        careful = 0,
+        holder = NULL,
+        relay = NULL,
+        lease_until = '-infinity'
+    FROM idle i
+    WHERE l.lane = i.lane
+  ),
+  leased AS (
+    UPDATE outbox.lane l
+    SET epoch = l.epoch + 1,
+        careful = CASE WHEN l.holder IS NULL THEN l.careful ELSE $6 END,
+        holder = c.holder,
+        relay = $4,
+        lease_until = clock_timestamp() + make_interval(secs => $5 / 1000.0),
+        turn = (SELECT max(t.turn) FROM outbox.lane t) + d.number,
+        floor = CASE
+          WHEN l.mark_xid <= c.oldest THEN least(coalesce(d.line, l.mark + 1), l.mark + 1)
+          ELSE l.floor
+        END,
+        mark = CASE
+          WHEN l.mark IS NULL OR l.mark_xid <= c.oldest OR l.mark_xid >= c.newest
+          THEN (SELECT CASE WHEN p.is_called THEN p.last_value ELSE p.last_value - 1 END FROM outbox.position p)
+          ELSE l.mark
+        END,
+        mark_xid = CASE
+          WHEN l.mark IS NULL OR l.mark_xid <= c.oldest OR l.mark_xid >= c.newest THEN NULL
+          ELSE coalesce(l.mark_xid, pg_current_xact_id())
+        END,
+        -- What was seen of a long line is looked at anew from time to time: a message that committed late is not in it.
+        ahead = CASE WHEN l.epoch % 32 = 0 THEN 0 ELSE l.ahead END
+    FROM locked k
+    JOIN candidate d ON d.number = k.number
+    CROSS JOIN clock c
+    WHERE l.lane = k.lane
+    RETURNING
+      d.number,
+      l.lane,
+      l.epoch,
+      l.holder,
+      l.careful > 0 AS careful,
+      d.turn,
+      coalesce(d.scheduled <= now(), false) AS scheduled_due,
+      coalesce(d.blocked <= now(), false) AS blocked_due,
+      d.next_due
+  )
+SELECT
+  c.version,
+  (SELECT count(*) FROM candidate) > 0 AND (SELECT count(*) FROM locked) = 0
+    OR (SELECT count(*) FROM judged j WHERE j.leased AND j.due) > 0 AS leased_elsewhere,
+  (
+    SELECT (ceil(extract(epoch FROM min(j.next_due) - now()) * 1000))::bigint
+    FROM judged j
+    WHERE NOT j.leased
+      AND NOT (j.lane = ANY (ARRAY(SELECT k.lane FROM locked k)))
+  ) AS next_due,
+  x.lane,
+  x.epoch,
+  x.holder,
+  x.careful,
+  x.turn,
+  x.scheduled_due,
+  x.blocked_due,
+  (ceil(extract(epoch FROM x.next_due - now()) * 1000))::bigint AS lane_next_due
+FROM clock c
+LEFT JOIN leased x ON true
+ORDER BY x.number

@@ -1,0 +1,252 @@
+//! Steps 3 and 4: what stands in the lines, read whole where that can go out at once, and what of it is set aside.
+
+use std::collections::HashMap;
+
+use outbox_message::Lane;
+use outbox_ordering::line::{LineRead, LineRow};
+use outbox_store::adapter::any_key;
+
+use crate::{
+    failure::Failure,
+    procedure::query,
+    row::{Row, UnexpectedRow},
+    session::Session,
+    statements::Statements,
+    value::Value,
+};
+
+use super::{
+    KeyText, LaneWork, Work,
+    lanes::count,
+    load::{Columns, key_text},
+};
+
+/// How many rows a claim looks at behind a line that is all of one key. That is far more than it serves of it, so that a neighbor is found long before its turn.
+const LOOKS_AHEAD: usize = 2_000;
+
+/// The rows of each lane.
+type Rows = HashMap<u16, Vec<LineRow<KeyText>>>;
+
+impl Work<'_> {
+    /// Step 3: reads the lines, and finds keys that keep a lane to themselves.
+    pub(super) async fn read_lines<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        let (share, looks) = (self.share(), self.looks());
+        // If retries are due, the line gets a part of each lane's share only, so nothing is read whole before that is decided.
+        let whole = !self.lanes.iter().any(|lane| lane.seen.blocked_due);
+        let mut rows = Rows::new();
+        if whole {
+            rows = self.read_whole(session, statements).await?;
+        }
+        let behind: Vec<(u16, i64)> = self
+            .lanes
+            .iter()
+            .map(|lane| (lane.seen.lane, rows.get(&lane.seen.lane)))
+            .filter(|(_, rows)| rows.map_or(!whole, |rows| is_all_blocked(rows, share.messages)))
+            .map(|(lane, rows)| {
+                (
+                    lane,
+                    rows.and_then(|rows| rows.last())
+                        .map_or(0, |row| row.position),
+                )
+            })
+            .collect();
+        if !behind.is_empty() {
+            self.look(session, statements, &behind, &mut rows).await?;
+        }
+        for lane in &mut self.lanes {
+            let read = rows.remove(&lane.seen.lane).unwrap_or_default();
+            let was_looked_at = behind.iter().any(|(looked, _)| *looked == lane.seen.lane);
+            let most = share.messages + if was_looked_at { looks } else { 0 };
+            lane.line = LineRead::of(read, share, most);
+        }
+        if !whole {
+            self.look_ahead(session, statements).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the first messages of each line whole.
+    async fn read_whole<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<Rows, Failure<S::Error>> {
+        let share = self.share();
+        let lanes: Vec<i64> = self
+            .lanes
+            .iter()
+            .map(|lane| i64::from(lane.seen.lane))
+            .collect();
+        let values = [
+            Value::Ints(&lanes),
+            Value::Int(count(share.messages)),
+            Value::Int(i64::try_from(share.bytes).unwrap_or(i64::MAX)),
+            // Of a single message it cannot be said that it keeps a lane to itself.
+            Value::Int(i64::from(share.messages == 1)),
+            Value::Int(count(LOOKS_AHEAD)),
+        ];
+        let mut read = Rows::new();
+        for mut row in query(session, &statements.read_line, &values).await? {
+            let (lane, mut line) = line_row(&mut row)?;
+            let is_busy = row.flag()?;
+            let columns = Columns::of(row)?;
+            line.key = key_text(Some(&columns.topic), columns.key.as_ref());
+            if is_busy && let Some(work) = self.lane_mut(lane) {
+                work.busy = line.key.clone().filter(|key| belongs(key, lane));
+            }
+            if let Some(entry) = columns.entry(Lane(lane), line.position) {
+                self.whole.insert(line.position, entry);
+            }
+            read.entry(lane).or_default().push(line);
+        }
+        Ok(read)
+    }
+
+    /// Looks at lines behind a position, without payloads.
+    async fn look<S: Session>(
+        &self,
+        session: &mut S,
+        statements: &Statements,
+        behind: &[(u16, i64)],
+        rows: &mut Rows,
+    ) -> Result<(), Failure<S::Error>> {
+        let lanes: Vec<i64> = behind.iter().map(|(lane, _)| i64::from(*lane)).collect();
+        let positions: Vec<i64> = behind.iter().map(|(_, position)| *position).collect();
+        let values = [
+            Value::Ints(&lanes),
+            Value::Ints(&positions),
+            Value::Int(count(self.share().messages)),
+            Value::Int(count(self.looks())),
+        ];
+        for mut row in query(session, &statements.look_line, &values).await? {
+            let (lane, mut line) = line_row(&mut row)?;
+            let topic = row.maybe_bytes()?;
+            line.key = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref());
+            rows.entry(lane).or_default().push(line);
+        }
+        Ok(())
+    }
+
+    /// Finds keys that keep a lane to themselves while others stand behind.
+    async fn look_ahead<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        if self.share().messages == 1 {
+            return Ok(());
+        }
+        let lone: Vec<(u16, i64, KeyText)> = self
+            .lanes
+            .iter()
+            .filter_map(|lane| {
+                let (key, _) = lane.line.lone_key()?;
+                belongs(key, lane.seen.lane).then(|| (lane.seen.lane, lane.line.last, key.clone()))
+            })
+            .collect();
+        if lone.is_empty() {
+            return Ok(());
+        }
+        let lanes: Vec<i64> = lone.iter().map(|(lane, ..)| i64::from(*lane)).collect();
+        let last: Vec<i64> = lone.iter().map(|(_, last, _)| *last).collect();
+        let topics: Vec<_> = lone
+            .iter()
+            .map(|(.., (topic, _))| Some(topic.as_str()))
+            .collect();
+        let keys: Vec<_> = lone
+            .iter()
+            .map(|(.., (_, key))| Some(key.as_str()))
+            .collect();
+        let values = [
+            Value::Ints(&lanes),
+            Value::Ints(&last),
+            Value::Texts(&topics),
+            Value::Texts(&keys),
+            Value::Int(count(LOOKS_AHEAD)),
+        ];
+        for mut row in query(session, &statements.look_ahead, &values).await? {
+            let busy = row.lane()?;
+            let key = lone.iter().find(|(lane, ..)| *lane == busy);
+            if let (Some(work), Some((.., key))) = (self.lane_mut(busy), key) {
+                work.busy = Some(key.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Step 4: sets aside the messages of blocked keys, and those of busy ones.
+    pub(super) async fn set_aside<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        let mut busy: Vec<(i64, KeyText, i64)> = Vec::new();
+        for lane in &mut self.lanes {
+            let head = lane.line.runnable.first().map(|head| head.position);
+            if let (Some(key), Some(head)) = (&lane.busy, head) {
+                busy.push((i64::from(lane.seen.lane), key.clone(), head));
+                lane.line.step_aside();
+            }
+        }
+        let aside = self.lanes.iter().flat_map(|lane: &LaneWork| {
+            let number = i64::from(lane.seen.lane);
+            lane.line
+                .blocked
+                .iter()
+                .map(move |position| (number, *position))
+        });
+        let (lanes, positions): (Vec<i64>, Vec<i64>) = aside.unzip();
+        if !lanes.is_empty() {
+            let values = [Value::Ints(&lanes), Value::Ints(&positions)];
+            query(session, &statements.set_aside, &values).await?;
+            self.moved += lanes.len();
+        }
+        if !busy.is_empty() {
+            let lanes: Vec<i64> = busy.iter().map(|(lane, ..)| *lane).collect();
+            let topics: Vec<_> = busy
+                .iter()
+                .map(|(_, key, _)| Some(key.0.as_str()))
+                .collect();
+            let keys: Vec<_> = busy
+                .iter()
+                .map(|(_, key, _)| Some(key.1.as_str()))
+                .collect();
+            let heads: Vec<i64> = busy.iter().map(|(.., head)| *head).collect();
+            let values = [
+                Value::Ints(&lanes),
+                Value::Texts(&topics),
+                Value::Texts(&keys),
+                Value::Ints(&heads),
+            ];
+            query(session, &statements.block_busy, &values).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns that both reads begin with; the key comes later.
+fn line_row(row: &mut Row) -> Result<(u16, LineRow<KeyText>), UnexpectedRow> {
+    let lane = row.lane()?;
+    let line = LineRow {
+        position: row.int()?,
+        blocked: row.flag()?,
+        weight: row.count()?,
+        key: None,
+    };
+    Ok((lane, line))
+}
+
+/// Whether nothing of a full window can run, so that more must be looked at.
+fn is_all_blocked(rows: &[LineRow<KeyText>], window: usize) -> bool {
+    rows.len() >= window && rows.iter().all(|row| row.blocked)
+}
+
+/// Whether a key can be read and belongs to the lane: what cannot be read is never set aside.
+fn belongs((topic, key): &KeyText, lane: u16) -> bool {
+    any_key(topic.as_bytes(), Some(key.as_bytes()))
+        .is_some_and(|key| key.lane(crate::LANES).0 == lane)
+}

@@ -1,0 +1,85 @@
+//! Steps 5 and 6: what is due of the keys that wait, and blocks behind which nothing waits any more.
+
+use outbox_ordering::share::{Candidate, Source};
+
+use crate::{
+    failure::Failure, procedure::query, session::Session, statements::Statements, value::Value,
+};
+
+use super::{KeyText, LaneWork, Work, lanes::count, load::key_text};
+
+/// A message that was set aside and can run.
+pub(super) struct Waiting {
+    pub(super) candidate: Candidate,
+    pub(super) key: KeyText,
+}
+
+impl Work<'_> {
+    /// Step 5: reads what is due, never behind what was seen of the line.
+    pub(super) async fn read_waiting<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        let due: Vec<&LaneWork> = self
+            .lanes
+            .iter()
+            .filter(|lane| lane.has_due_keys())
+            .collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        let share = self.share().messages;
+        let run = (self.request.limit / 4).clamp(1, share);
+        let lanes: Vec<i64> = due.iter().map(|lane| i64::from(lane.seen.lane)).collect();
+        let frontiers: Vec<i64> = due.iter().map(|lane| lane.line.frontier()).collect();
+        let idle: Vec<bool> = due
+            .iter()
+            .map(|lane| lane.line.runnable.is_empty() && !lane.line.is_cut())
+            .collect();
+        let values = [
+            Value::Ints(&lanes),
+            Value::Ints(&frontiers),
+            Value::Flags(&idle),
+            Value::Int(count(share)),
+            Value::Int(count(run)),
+        ];
+        for mut row in query(session, &statements.read_waiting, &values).await? {
+            let lane = row.lane()?;
+            let topic = row.maybe_bytes()?;
+            let Some(key) = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref()) else {
+                continue;
+            };
+            let Some(position) = row.maybe_int()? else {
+                self.empty.push(key);
+                continue;
+            };
+            let candidate = Candidate {
+                position,
+                weight: row.count()?,
+                source: Source::Waiting,
+            };
+            if let Some(work) = self.lane_mut(lane) {
+                work.waiting.push(Waiting { candidate, key });
+            }
+        }
+        self.delete_empty_blocks(session, statements).await
+    }
+
+    /// Step 6: deletes blocks behind which nothing waits.
+    async fn delete_empty_blocks<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        if self.empty.is_empty() {
+            return Ok(());
+        }
+        let topics: Vec<_> = self.empty.iter().map(|key| Some(key.0.as_str())).collect();
+        let keys: Vec<_> = self.empty.iter().map(|key| Some(key.1.as_str())).collect();
+        let values = [Value::Texts(&topics), Value::Texts(&keys)];
+        let deleted = query(session, &statements.delete_empty_blocks, &values).await?;
+        self.moved += deleted.len();
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+-- Looks at the line of each lane of $1 behind the position of $2, without payloads, until $3 messages can run or $4 rows were looked at. Flagged rows, whose key
+-- is blocked, do not count among the $3. Served by the primary keys of message and blocked_key; the lanes are locked.
+SELECT
+  l.lane,
+  r.position,
+  r.blocked,
+  r.weight,
+  CASE WHEN NOT r.blocked THEN r.topic END AS topic,
+  CASE WHEN NOT r.blocked THEN r.key END AS key
+FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS g (lane, behind, number)
+CROSS JOIN LATERAL (
+  SELECT
+    l.lane,
+    greatest(l.floor, g.behind + 1) AS floor
+  FROM outbox.lane l
+  WHERE l.lane = g.lane::smallint
+) AS l
+CROSS JOIN LATERAL (
+  SELECT
+    count(*) AS runnable,
+    max(q.position) AS last
+  FROM (
+    SELECT w.position
+    FROM (
+      SELECT
+        m.position,
+        (
+          SELECT true
+          FROM outbox.blocked_key b
+          WHERE b.topic = m.topic
+            AND b.key = m.key
+            AND b.lane = m.lane
+        ) IS NOT NULL AS blocked
+      FROM outbox.message m
+      WHERE m.lane = l.lane
+        AND m.position >= l.floor
+      ORDER BY m.lane, m.position
+      LIMIT $4
+    ) AS w
+    WHERE NOT w.blocked
+    LIMIT $3
+  ) AS q
+) AS e
+CROSS JOIN LATERAL (
+  SELECT
+    m.position,
+    m.topic,
+    m.key,
+    (
+      SELECT true
+      FROM outbox.blocked_key b
+      WHERE b.topic = m.topic
+        AND b.key = m.key
+        AND b.lane = m.lane
+    ) IS NOT NULL AS blocked,
+    octet_length(m.payload)
+      + coalesce(octet_length(m.headers::text), 0)
+      + octet_length(m.id)
+      + octet_length(m.topic)
+      + coalesce(octet_length(m.key), 0)
+      + coalesce(octet_length(m.content_type), 0) AS weight
+  FROM outbox.message m
+  WHERE m.lane = l.lane
+    AND m.position >= l.floor
+    AND (e.runnable < $3 OR m.position <= e.last)
+  ORDER BY m.lane, m.position
+  LIMIT $4
+) AS r
+ORDER BY g.number, r.position

@@ -1,0 +1,41 @@
+-- Reads the waiting messages of due keys without payloads: of each lane of $1 at most $4 keys, those that wait longest first, of each key a bounded run of $5,
+-- or less if many are due, or $4 if it is the only one and the line has nothing, which $3 says. Nothing behind the frontier $2 of a lane: what stands in the line
+-- behind it was not looked at, and a message of the same key among it would be overtaken. A due key of which nothing is to be read answers a row without
+-- position. Served by blocked_key_until and the primary key of waiting; the lanes are locked.
+SELECT
+  d.lane,
+  d.topic,
+  d.key,
+  r.position,
+  r.weight
+FROM unnest($1::bigint[], $2::bigint[], $3::boolean[]) WITH ORDINALITY AS g (lane, frontier, idle, number)
+CROSS JOIN LATERAL (
+  SELECT
+    b.*,
+    count(*) OVER () AS keys
+  FROM (
+    SELECT b.lane, b.topic, b.key, b.until
+    FROM outbox.blocked_key b
+    WHERE b.lane = g.lane::smallint
+      AND b.until <= now()
+    ORDER BY b.lane, b.until
+    LIMIT $4
+  ) AS b
+) AS d
+LEFT JOIN LATERAL (
+  SELECT
+    w.position,
+    octet_length(w.payload)
+      + coalesce(octet_length(w.headers::text), 0)
+      + octet_length(w.id)
+      + octet_length(w.topic)
+      + octet_length(w.key)
+      + coalesce(octet_length(w.content_type), 0) AS weight
+  FROM outbox.waiting w
+  WHERE w.topic = d.topic
+    AND w.key = d.key
+    AND w.position <= g.frontier
+  ORDER BY w.topic, w.key, w.position
+  LIMIT CASE WHEN g.idle AND d.keys = 1 THEN $4 ELSE least($5, ($4 + d.keys - 1) / d.keys) END
+) AS r ON true
+ORDER BY g.number, r.position
