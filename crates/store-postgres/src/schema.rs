@@ -29,7 +29,7 @@ fn create_schema(schema: &SchemaName) -> String {
     format!("CREATE SCHEMA IF NOT EXISTS {}", schema.quoted())
 }
 
-/// Creates or updates the tables in the open transaction of `session`, which the statement [`Statements::begin_migration`] began. Of several at once one
+/// Creates or updates the tables in the open transaction of `session`, which [`Statements::begin_migration`] began. Of several at once one
 /// works and the others find it done.
 ///
 /// # Errors
@@ -111,6 +111,13 @@ async fn check_server<S: Session>(
 async fn one<S: Session>(session: &mut S, text: &Text) -> Result<crate::Row, Failure<S::Error>> {
     let rows = query(session, text, &[]).await?;
     Ok(rows.into_iter().next().ok_or(UnexpectedRow("a row"))?)
+}
+
+impl Statements {
+    /// How the transaction of [`migrate`] begins.
+    pub fn begin_migration(&self) -> &Text {
+        &self.begin_migration
+    }
 }
 
 struct Migrate<'a>(&'a SchemaName);
