@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use outbox_message::{OrderingKey, Position};
+use outbox_message::{MessageId, OrderingKey, Position};
 use outbox_store::{AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, Stepped};
 
 use crate::{
@@ -41,7 +41,7 @@ fn by<'s>(filter: &DeadFilter, id: &'s Text, key: &'s Text, all: &'s Text) -> &'
 
 fn filter_values(filter: &DeadFilter) -> [Value<'_>; 3] {
     [
-        Value::Text(filter.id.as_ref().map(|id| id.as_str())),
+        Value::Text(filter.id.as_ref().map(MessageId::as_str)),
         Value::Text(filter.topic.as_deref()),
         Value::Text(filter.key.as_deref()),
     ]
