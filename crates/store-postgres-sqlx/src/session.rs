@@ -1,0 +1,106 @@
+//! One statement on a connection: parameters bound by their kind, rows read as cells. Nothing here begins or ends a transaction.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use outbox_store_postgres::{Cell, Connection, Row, Session, Text, Value};
+use sqlx::{
+    AssertSqlSafe, Column, Decode, PgConnection, Postgres, Row as _, SqlSafeStr, SqlStr, TypeInfo,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
+
+use crate::error::SqlxError;
+
+/// The connection of a caller. Its transaction is the caller's too.
+#[derive(Debug)]
+pub(crate) struct Borrowed<'c> {
+    pub(crate) connection: &'c mut PgConnection,
+    pub(crate) mode: Connection,
+}
+
+impl Session for Borrowed<'_> {
+    type Error = SqlxError;
+
+    // The driver reads what is left of a statement whose future was dropped before it sends the next one.
+    async fn query<'a>(
+        &'a mut self,
+        text: &'a Text,
+        values: &'a [Value<'a>],
+    ) -> Result<Vec<Row>, SqlxError> {
+        Ok(query(self.connection, self.mode, text, values).await?)
+    }
+
+    async fn batch<'a>(&'a mut self, text: &'a str) -> Result<(), SqlxError> {
+        Ok(batch(self.connection, text).await?)
+    }
+}
+
+/// The text of a statement, for the driver. It is static but for the name of the schema, which is checked and quoted.
+fn sql(text: Text) -> SqlStr {
+    AssertSqlSafe(text).into_sql_str()
+}
+
+/// Runs several statements in one text, without parameters.
+pub(crate) async fn batch(connection: &mut PgConnection, text: &str) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(sql(Text::from(text)))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Runs a statement and reads all its rows, one at a time, so that no more of them than one is held twice.
+pub(crate) async fn query(
+    connection: &mut PgConnection,
+    mode: Connection,
+    text: &Text,
+    values: &[Value<'_>],
+) -> Result<Vec<Row>, sqlx::Error> {
+    let statement = values.iter().fold(sqlx::query(sql(Arc::clone(text))), bind);
+    let mut answer = statement
+        .persistent(mode == Connection::Direct)
+        .fetch(connection);
+    let mut rows = Vec::new();
+    while let Some(row) = answer.try_next().await? {
+        rows.push(cells(&row));
+    }
+    Ok(rows)
+}
+
+type Statement<'q> = Query<'q, Postgres, PgArguments>;
+
+fn bind<'q>(statement: Statement<'q>, value: &Value<'_>) -> Statement<'q> {
+    match *value {
+        Value::Int(value) => statement.bind(value),
+        Value::MaybeInt(value) => statement.bind(value),
+        Value::Flag(value) => statement.bind(value),
+        Value::Text(value) => statement.bind(value),
+        Value::Bytes(value) => statement.bind(value),
+        Value::Ints(values) => statement.bind(values),
+        Value::MaybeInts(values) => statement.bind(values),
+        Value::Flags(values) => statement.bind(values),
+        Value::Texts(values) => statement.bind(values),
+        Value::ManyBytes(values) => statement.bind(values),
+    }
+}
+
+fn cells(row: &PgRow) -> Row {
+    Row::new((0..row.len()).map(|at| cell(row, at)).collect())
+}
+
+/// What cannot be told apart by its type is bytes.
+fn cell(row: &PgRow, at: usize) -> Cell {
+    let Ok(value) = row.try_get_raw(at) else {
+        return Cell::Null;
+    };
+    let Ok(bytes) = value.as_bytes() else {
+        return Cell::Null;
+    };
+    let known = match row.column(at).type_info().name() {
+        "BOOL" => bool::decode(value).ok().map(Cell::Flag),
+        "INT2" | "INT4" | "INT8" => i64::decode(value).ok().map(Cell::Int),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Cell::Bytes(Bytes::copy_from_slice(bytes)))
+}
