@@ -1,0 +1,42 @@
+//! Private servers for the tests of the outbox toolkit: throwaway Postgres clusters, a pgbouncer in front of one, and the
+//! same two to play with. They are made of the server programs that are on the machine; nothing is downloaded, and no
+//! driver is used: what speaks to the servers from here are their own programs.
+//!
+//! A cluster listens on the loopback device only, on a port of its own, and trusts whoever connects: nothing of value
+//! belongs into it. `initdb` runs once; every throwaway cluster begins as a copy of its result, with `fsync` off. Root
+//! runs no Postgres, so for root the servers run as `postgres`, or else as `nobody`. A server that outlives a killed
+//! program is found by its pid file and stopped when the next cluster is started.
+//!
+//! ```no_run
+//! use outbox_test_servers::{Options, PgBouncer, Postgres};
+//!
+//! # fn main() -> Result<(), outbox_test_servers::Error> {
+//! let mut cluster = Postgres::find()?.start(Options::default())?;
+//! let pooler = PgBouncer::start(&cluster, 4)?;
+//! println!("{} and {}", cluster.url("postgres"), pooler.url("postgres"));
+//! cluster.stop_immediate()?;
+//! cluster.start()?; // The same data on the same port.
+//! # Ok(())
+//! # }
+//! ```
+
+mod account;
+mod binaries;
+mod cluster;
+mod error;
+mod home;
+mod launch;
+mod os;
+mod pgbouncer;
+mod port;
+mod postgres;
+mod process;
+mod services;
+mod standby;
+mod template;
+
+pub use cluster::Cluster;
+pub use error::{Error, Result};
+pub use pgbouncer::PgBouncer;
+pub use postgres::{Options, Postgres};
+pub use services::{Service, Services};

@@ -1,0 +1,161 @@
+//! The same servers to play with: a Postgres, and a pgbouncer in front of it where one is installed. They outlive the
+//! program that starts them, and their data outlives them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::account::Account;
+use crate::cluster::{self, start_server};
+use crate::home::{self, Base, Home};
+use crate::launch::{self, Group};
+use crate::pgbouncer::{self, Pooled, start_pooler};
+use crate::process::{self, Signal};
+use crate::{Error, Options, Postgres, Result, template};
+
+const HOME: &str = "services";
+const POOLER: &str = "pgbouncer";
+
+/// The ports, if they are free.
+const POSTGRES_PORT: u16 = 15_432;
+const PGBOUNCER_PORT: u16 = 16_432;
+const POOL_SIZE: u32 = 10;
+
+/// The servers of this checkout for people.
+#[derive(Clone, Debug)]
+pub struct Services {
+    account: Account,
+    base: Base,
+}
+
+/// A server that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// `postgres` or `pgbouncer`.
+    pub name: &'static str,
+    /// The process id.
+    pub pid: u32,
+    /// The URL of its database `postgres`.
+    pub url: String,
+}
+
+impl Services {
+    /// Finds where they live, as [`Postgres::find`] does.
+    pub fn find() -> Result<Self> {
+        let account = Account::find()?;
+        let base = Base::find(account)?;
+        Ok(Self { account, base })
+    }
+
+    /// As [`find`](Self::find), with the servers in this folder.
+    pub fn find_in(folder: &Path) -> Result<Self> {
+        let account = Account::find()?;
+        let base = Base::at(folder, account)?;
+        Ok(Self { account, base })
+    }
+
+    /// Starts what does not run yet, and tells what runs then. Data that this Postgres cannot start with, such as those of
+    /// another version, are put aside as `data.old`.
+    ///
+    /// # Errors
+    ///
+    /// A server does not start; the error tells what it said. A missing pgbouncer is none.
+    pub fn up(&self, postgres: &Postgres) -> Result<Vec<Service>> {
+        let home = Home::kept(&self.base, self.account, HOME)?;
+        if !self
+            .status()
+            .iter()
+            .any(|service| service.name == "postgres")
+        {
+            // A pooler that is left leads to a port that is gone.
+            stop_all(home.folder())?;
+            start_postgres(postgres, &home)?;
+        }
+        let running = self.status();
+        let server = cluster::recorded_port(&home.data());
+        if let (Some(server), [_], Ok(program)) = (server, &*running, pgbouncer::find()) {
+            let folder = home.folder().join(POOLER);
+            launch::on_free_port(Some(PGBOUNCER_PORT), |port| {
+                let pooled = Pooled {
+                    server,
+                    pool_size: POOL_SIZE,
+                    port,
+                };
+                start_pooler(&program, postgres, &home, &folder, pooled, Group::Own)
+            })?;
+        }
+        Ok(self.status())
+    }
+
+    /// Tells what runs.
+    pub fn status(&self) -> Vec<Service> {
+        let mut services: Vec<_> = home::running(&self.folder())
+            .iter()
+            .filter_map(|(pid, folder)| service(*pid, folder))
+            .collect();
+        services.sort_by(|a, b| b.name.cmp(a.name));
+        services
+    }
+
+    /// Stops them, by their process ids, and tells which ran. The data are kept.
+    pub fn down(&self) -> Result<Vec<Service>> {
+        let home = Home::kept(&self.base, self.account, HOME)?;
+        let ran = self.status();
+        stop_all(home.folder())?;
+        Ok(ran)
+    }
+
+    /// The folder with their data; their log is beside it.
+    pub fn folder(&self) -> PathBuf {
+        self.base.folder().join(HOME)
+    }
+}
+
+fn start_postgres(postgres: &Postgres, home: &Home) -> Result {
+    let data = home.data();
+    let start = || {
+        let options = Options::default();
+        launch::on_free_port(Some(POSTGRES_PORT), |port| {
+            start_server(postgres, home, &options, port, Group::Own)
+        })
+    };
+    if template::is_whole(&data, postgres.major()) && start().is_ok() {
+        return Ok(());
+    }
+    put_aside(&data)?;
+    template::copy(postgres, &data)?;
+    start().map(drop)
+}
+
+fn put_aside(data: &Path) -> Result {
+    let old = data.with_extension("old");
+    if !data.exists() {
+        return Ok(());
+    }
+    let moved = home::remove(&old).and_then(|()| fs::rename(data, &old));
+    moved.map_err(|error| Error::path(data, &error))
+}
+
+fn stop_all(home: &Path) -> Result {
+    home::running(home).iter().try_for_each(|(pid, folder)| {
+        let with = if is_pooler(folder) {
+            Signal::Kill
+        } else {
+            Signal::Interrupt
+        };
+        process::end(*pid, folder, with)
+    })
+}
+
+fn service(pid: u32, folder: &Path) -> Option<Service> {
+    let (name, port) = if is_pooler(folder) {
+        (POOLER, pgbouncer::recorded_port(folder)?)
+    } else {
+        ("postgres", cluster::recorded_port(folder)?)
+    };
+    let url = cluster::url(port, "postgres");
+    Some(Service { name, pid, url })
+}
+
+fn is_pooler(folder: &Path) -> bool {
+    folder.ends_with(POOLER)
+}
