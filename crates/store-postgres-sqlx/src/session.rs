@@ -98,8 +98,13 @@ fn cell(row: &PgRow, at: usize) -> Cell {
         return Cell::Null;
     };
     let known = match row.column(at).type_info().name() {
-        "BOOL" => bool::decode(value).ok().map(Cell::Flag),
-        "INT2" | "INT4" | "INT8" => i64::decode(value).ok().map(Cell::Int),
+        "BOOL" => <bool as Decode<Postgres>>::decode(value)
+            .ok()
+            .map(Cell::Flag),
+        "INT2" | "INT4" | "INT8" => {
+            let number = <i64 as Decode<Postgres>>::decode(value);
+            number.ok().map(Cell::Int)
+        }
         _ => None,
     };
     known.unwrap_or_else(|| Cell::Bytes(Bytes::copy_from_slice(bytes)))
