@@ -10,12 +10,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use services::Action;
+
 mod bench;
 mod check;
 mod layers;
 mod lint;
 mod metadata;
 mod package;
+mod server;
+mod services;
 mod shell;
 mod soak;
 mod test;
@@ -35,7 +39,7 @@ enum Command {
     Check,
     /// Formatting, tidy, layers, clippy and documentation, all without warnings.
     Lint,
-    /// Every test, doctest and example; prints the ten slowest tests.
+    /// Every test, doctest and example, with a Postgres for them; prints the ten slowest tests.
     Test {
         /// Passed to `cargo test`; the examples are then left out.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -47,14 +51,27 @@ enum Command {
     Tidy,
     /// An archive of every published crate, each built from its archive alone.
     Package,
-    /// The benches of outbox-tests.
+    /// The benches of outbox-tests, with a Postgres for them.
     Bench {
         /// Passed to `cargo bench`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// The long form of the crash test.
-    Soak,
+    /// The long forms of tests, with a Postgres for them; each prints a report.
+    Soak {
+        /// Which of them; all if none is named.
+        #[arg(value_parser = soak::names())]
+        names: Vec<String>,
+        /// Only tells what there is.
+        #[arg(long, conflicts_with = "names")]
+        list: bool,
+    },
+    /// A Postgres to play with, and a pgbouncer in front of it if one is installed.
+    Services {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: Action,
+    },
     /// Starts one test program; `test` asks cargo to do it.
     #[command(name = test::timed::COMMAND, hide = true)]
     Timed {
@@ -73,7 +90,12 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Package => package::run(),
         Command::Bench { args } => bench::run(&args),
-        Command::Soak => soak::run(),
+        Command::Soak { list: true, .. } => {
+            soak::list();
+            Ok(())
+        }
+        Command::Soak { names, .. } => soak::run(&names),
+        Command::Services { action } => services::run(action),
         Command::Timed { program } => return test::timed::run(&program),
     };
     match done {

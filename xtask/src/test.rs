@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every test, doctest and example of the workspace, and the ten slowest tests.
+//! `cargo xtask test`: every test, doctest and example of the workspace with a Postgres for them, and the ten slowest
+//! tests.
 //!
 //! The tests run under plain `cargo test`. Stable libtest does not tell how long a test took, so each test program is
 //! started by `test/timed.rs`, which asks it to; doctests are not timed one by one.
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::metadata::{self, Workspace};
+use crate::server::Server;
 use crate::shell::{self, Failure, Result, cargo};
 
 pub(crate) mod timed;
@@ -29,18 +31,22 @@ pub(crate) fn run(args: &[String]) -> Result {
     let chosen = args
         .iter()
         .any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
+    let server = Server::find(&[])?;
+    let mut tests = cargo(["test", "--profile", "ci", "--no-fail-fast"]);
+    tests
+        .args((!chosen).then_some("--workspace"))
+        .args(["--config", &runner()?])
+        .args(args)
+        .env(timed::TIMES, &times);
+    server.lend(&mut tests);
     let tested = shell::run(
-        cargo(["test", "--profile", "ci", "--no-fail-fast"])
-            .args((!chosen).then_some("--workspace"))
-            .args(["--config", &runner()?])
-            .args(args)
-            .env(timed::TIMES, &times),
-        "run the failed test alone: cargo test --profile ci -p <crate> <name>",
+        &mut tests,
+        "run the failed test alone: cargo xtask test -p <crate> <name>",
     );
     print_slowest(&times);
     tested?;
     if args.is_empty() {
-        examples(&workspace)?;
+        examples(&workspace, &server)?;
     }
     Ok(())
 }
@@ -73,7 +79,7 @@ fn print_slowest(times: &Path) {
 }
 
 /// Runs each example of the facade; `cargo test` has built them.
-fn examples(workspace: &Workspace) -> Result {
+fn examples(workspace: &Workspace, server: &Server) -> Result {
     let facade = workspace
         .packages
         .iter()
@@ -85,9 +91,11 @@ fn examples(workspace: &Workspace) -> Result {
             .target_directory
             .join("ci/examples")
             .join(&example.name);
+        let mut program = Command::new(program);
+        server.lend(&mut program);
         println!();
         shell::run(
-            &mut Command::new(program),
+            &mut program,
             "mend crates/outbox/examples; if it was not built, a member turns on the features that it requires",
         )?;
     }

@@ -35,6 +35,7 @@ mod services;
 mod standby;
 mod template;
 
+pub use binaries::missing;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
 pub use pgbouncer::PgBouncer;

@@ -1,0 +1,47 @@
+//! `cargo xtask services`: the servers of the tests for people. They run on when the command has ended.
+
+use clap::Subcommand;
+use outbox_test_servers::{Postgres, Service, Services};
+
+use crate::server::{self, failure};
+use crate::shell::Result;
+
+/// What to do with the services.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Starts what does not run yet, and prints the URLs.
+    Up,
+    /// Stops them; what is in the databases is kept.
+    Down,
+    /// Prints the URLs of what runs.
+    Status,
+}
+
+pub(crate) fn run(action: Action) -> Result {
+    let services = Services::find().map_err(failure)?;
+    match action {
+        Action::Up => {
+            server::provide()?;
+            let postgres = Postgres::find().map_err(failure)?;
+            print(&services.up(&postgres).map_err(failure)?);
+            println!("\nthe data:   {}", services.folder().display());
+            println!("stop them:  cargo xtask services down");
+        }
+        Action::Down => {
+            for service in services.down().map_err(failure)? {
+                println!("stopped {} ({})", service.name, service.pid);
+            }
+        }
+        Action::Status => print(&services.status()),
+    }
+    Ok(())
+}
+
+fn print(services: &[Service]) {
+    if services.is_empty() {
+        println!("nothing runs; start it: cargo xtask services up");
+    }
+    for Service { name, pid, url } in services {
+        println!("{name:<10}  {url}  (process {pid})");
+    }
+}

@@ -1,0 +1,49 @@
+//! The scenarios of `cargo xtask soak`. Data only: a new one is a row, and a test that has a long form when `OUTBOX_SOAK`
+//! is set.
+
+/// A long test.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    /// What holds if it ends well.
+    pub(crate) shows: &'static str,
+    /// Which test program it is in, as words for `cargo test`.
+    pub(crate) tests: &'static str,
+    /// Which of its tests, as words for the test program; none means all.
+    pub(crate) filter: &'static str,
+}
+
+#[rustfmt::skip]
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    scenario("crash", "a program killed again and again loses nothing and keeps the order", "-p outbox-cli --test crash", ""),
+    scenario("memory", "large payloads go through byte for byte within 128 MiB", "-p outbox-cli --test memory", ""),
+];
+
+const fn scenario(
+    name: &'static str,
+    shows: &'static str,
+    tests: &'static str,
+    filter: &'static str,
+) -> Scenario {
+    Scenario {
+        name,
+        shows,
+        tests,
+        filter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_scenario_has_a_name_of_its_own_and_names_its_package() {
+        let names: BTreeSet<_> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+        assert_eq!(names.len(), SCENARIOS.len());
+        for scenario in SCENARIOS {
+            assert!(scenario.tests.starts_with("-p outbox-"), "{scenario:?}");
+        }
+    }
+}
