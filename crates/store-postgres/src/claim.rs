@@ -24,6 +24,8 @@ use crate::{
     statements::Statements,
 };
 
+pub(crate) use lanes::lease_millis;
+
 use lanes::{LaneSeen, Left};
 use waiting::Waiting;
 

@@ -3,14 +3,18 @@
 mod claim;
 mod config;
 mod failure;
+mod lease;
 mod operator;
 mod procedure;
+mod relay;
 mod row;
 mod save;
 mod schema;
 mod session;
+mod settle;
 mod statements;
 mod store;
+mod upkeep;
 mod value;
 
 pub use config::{Connection, PostgresConfig, WakeUp};

@@ -50,13 +50,30 @@ statements! {
     read_waiting,
     set_aside,
     // Settlements.
+    block_keys,
+    bury,
+    complete_care,
+    confirmed_elsewhere,
+    confirmed_elsewhere_keep,
+    count_failures,
+    fence,
+    fence_keep,
+    free_keys,
+    schedule,
+    take_marks_back,
     // Leases.
+    circuit_closed,
+    circuit_open,
+    extend,
+    start_mark,
     // Saves.
     lock_order,
     pending,
     save,
     save_all,
     // Upkeep.
+    forget_circuits,
+    forget_ids,
     // Operators.
     begin_read,
     dead_count_all,

@@ -1,0 +1,70 @@
+//! The relay side of the port: each method runs one procedure.
+
+use std::{future::pending, time::Duration};
+
+use async_trait::async_trait;
+use outbox_message::{LaneToken, Lanes, Position};
+use outbox_store::{
+    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+};
+
+use crate::{
+    LANES,
+    claim::Claiming,
+    config::WakeUp,
+    lease::{Extending, RecordCircuit, Starting},
+    session::Database,
+    settle::Settling,
+    store::Relaying,
+    upkeep::Upkeep,
+};
+
+#[async_trait]
+impl<D: Database> OutboxStore for Relaying<D> {
+    fn lanes(&self) -> Lanes {
+        LANES
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
+        self.run(Claiming { request }).await
+    }
+
+    async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        if lanes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let retain = self.config.retain;
+        self.run(Settling { lanes, retain }).await
+    }
+
+    async fn extend(
+        &self,
+        tokens: &[LaneToken],
+        lease: Duration,
+    ) -> Result<Vec<LaneToken>, StoreError> {
+        if tokens.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.run(Extending { tokens, lease }).await
+    }
+
+    async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError> {
+        self.run(Starting { token, position }).await
+    }
+
+    async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
+        self.run(RecordCircuit(change)).await
+    }
+
+    async fn maintain(&self) -> Result<usize, StoreError> {
+        let retain = self.config.retain;
+        self.run(Upkeep { retain }).await
+    }
+
+    async fn wake_up(&self) {
+        match self.config.wake_up {
+            WakeUp::Poll => pending().await,
+            WakeUp::Notify => self.database.wake_up(self.config.schema.as_str()).await,
+        }
+    }
+}
