@@ -19,6 +19,22 @@ CREATE FUNCTION outbox.lane_of(topic text, key text) RETURNS smallint
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT (get_byte(sha256(convert_to(topic || chr(31) || key, 'UTF8')), 0) & 63)::smallint $$;
 
+-- Whether headers have the shape that relays read: a JSON array of [name, value] pairs of texts, no name empty or with a control character.
+CREATE FUNCTION outbox.are_headers(headers json) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+  SELECT json_typeof(headers) = 'array'
+    AND NOT jsonb_path_exists(
+      headers::jsonb,
+      'strict $[*] ? (
+        @.type() != "array" || @.size() != 2 || @[0].type() != "string" || @[1].type() != "string"
+        || @[0] == "" || @[0] like_regex "[\u0001-\u001f\u007f-\u009f]"
+      )',
+      '{}',
+      true
+    )
+$$;
+
 -- 64 hash buckets of ordering keys, the only mutex of relays; (epoch, holder) is the token of a lease.
 CREATE TABLE outbox.lane (
   lane smallint PRIMARY KEY CHECK (lane BETWEEN 0 AND 63),
@@ -49,8 +65,8 @@ CREATE TABLE outbox.lane (
 INSERT INTO outbox.lane (lane)
 SELECT generate_series(0, 63);
 
--- The ready line: runnable messages. A message without a key is in any lane. Headers are a JSON array of
--- [name, value] pairs, or NULL; names and values have at most 65536 bytes together, which relays check.
+-- The ready line: runnable messages. A message without a key is in any lane. Headers are NULL if there are none; a name has at most 255 bytes,
+-- and names and values together have at most 65536, which relays check.
 CREATE TABLE outbox.message (
   position bigint NOT NULL DEFAULT outbox.next_position() CHECK (position > 0),
   attempts bigint NOT NULL DEFAULT 0 CHECK (attempts BETWEEN 0 AND 4294967295),
@@ -61,7 +77,7 @@ CREATE TABLE outbox.message (
   topic text COLLATE "C" NOT NULL CHECK (octet_length(topic) BETWEEN 1 AND 255 AND topic !~ '[\u0001-\u001f\u007f-\u009f]'),
   key text COLLATE "C" CHECK (octet_length(key) BETWEEN 1 AND 1024),
   content_type text COLLATE "C" CHECK (octet_length(content_type) BETWEEN 1 AND 255),
-  headers json CHECK (octet_length(headers::text) <= 1048576),
+  headers json CHECK (octet_length(headers::text) <= 1048576 AND outbox.are_headers(headers)),
   error text,
   payload bytea NOT NULL CHECK (octet_length(payload) <= 67108864),
   PRIMARY KEY (lane, position),
@@ -84,7 +100,7 @@ CREATE TABLE outbox.scheduled (
   topic text COLLATE "C" NOT NULL CHECK (octet_length(topic) BETWEEN 1 AND 255 AND topic !~ '[\u0001-\u001f\u007f-\u009f]'),
   key text COLLATE "C" CHECK (octet_length(key) BETWEEN 1 AND 1024),
   content_type text COLLATE "C" CHECK (octet_length(content_type) BETWEEN 1 AND 255),
-  headers json CHECK (octet_length(headers::text) <= 1048576),
+  headers json CHECK (octet_length(headers::text) <= 1048576 AND outbox.are_headers(headers)),
   error text,
   payload bytea NOT NULL CHECK (octet_length(payload) <= 67108864),
   PRIMARY KEY (lane, due_at, position),

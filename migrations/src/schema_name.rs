@@ -31,6 +31,11 @@ impl SchemaName {
         format!("\"{}\"", self.0)
     }
 
+    /// The statement that creates the schema unless it is there.
+    pub fn create(&self) -> String {
+        format!("CREATE SCHEMA IF NOT EXISTS {}", self.quoted())
+    }
+
     /// The same SQL with this name where the files write `outbox.` before the name of a table, function or sequence.
     pub fn apply(&self, sql: &str) -> String {
         let mut applied = String::with_capacity(sql.len());

@@ -1,6 +1,6 @@
 //! The schema for SQLite.
 
-use crate::{Migration, Schema};
+use crate::{Migration, MigrationFile, Schema, Tool, files::files};
 
 /// The schema for SQLite, in a database file that it shares with the application's own tables.
 pub const SQLITE: Schema = Schema {
@@ -10,5 +10,11 @@ pub const SQLITE: Schema = Schema {
         version: 1,
         name: "lanes, messages, dead letters",
         sql: include_str!("../sqlite/0001_lanes.sql"),
+        down: include_str!("../sqlite/0001_lanes.down.sql"),
     }],
 };
+
+/// The migrations as files for a tool that runs the application's own. The journal mode is not among them: it cannot be set in a transaction.
+pub fn sqlite_files(tool: Tool) -> Vec<MigrationFile> {
+    files(SQLITE, tool, |_, _, sql| sql.to_owned())
+}

@@ -19,10 +19,10 @@ mod value;
 
 pub use config::{Connection, PostgresConfig, WakeUp};
 pub use failure::{Failure, require, schema_hint};
-pub use outbox_migrations::{InvalidSchemaName, POSTGRES, SchemaName};
+pub use outbox_migrations::{InvalidSchemaName, POSTGRES, SchemaName, postgres_script as script};
 pub use row::{Cell, Row, UnexpectedRow};
 pub use save::{pending, save, save_all};
-pub use schema::{MIGRATE, check, migrate, script};
+pub use schema::{MIGRATE, check, migrate};
 pub use session::{Database, DriverError, Session, Text, Transaction};
 pub use statements::Statements;
 pub use store::Relaying;

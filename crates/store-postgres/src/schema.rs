@@ -1,7 +1,7 @@
 //! The version of the schema: brought up to date by `migrate`, and checked when a store is opened. How a connection is come by, and how the transaction
 //! is begun and committed, is the caller's.
 
-use outbox_migrations::{POSTGRES, SchemaName, script as script_of};
+use outbox_migrations::{POSTGRES, SchemaName};
 use outbox_store::StoreError;
 
 use crate::{
@@ -18,16 +18,6 @@ const OLDEST_SERVER: i64 = 130_000;
 
 /// Completes "the database did not ..." for [`migrate`].
 pub const MIGRATE: &str = "bring the schema up to date";
-
-/// The statements that [`migrate`] runs for a schema of this name, as a script that can also be run by hand.
-pub fn script(schema: &SchemaName) -> String {
-    let create = create_schema(schema);
-    format!("{create};\n{}", schema.apply(&script_of(POSTGRES)))
-}
-
-fn create_schema(schema: &SchemaName) -> String {
-    format!("CREATE SCHEMA IF NOT EXISTS {}", schema.quoted())
-}
 
 /// Creates or updates the tables in the open transaction of `session`, which [`Statements::begin_migration`] began. Of several at once one
 /// works and the others find it done.
@@ -46,8 +36,10 @@ pub async fn migrate<S: Session>(
     let mut exists = one(session, &statements.schema_exists).await?;
     // Asking for a schema that exists would need the right to create schemas.
     if !exists.flag()? {
-        let create = create_schema(schema);
-        session.batch(&create).await.map_err(Failure::Driver)?;
+        session
+            .batch(&schema.create())
+            .await
+            .map_err(Failure::Driver)?;
     }
     let found = version(session, statements).await?;
     if found > POSTGRES.version() {
