@@ -18,11 +18,13 @@ pub(crate) fn run() -> Result {
         let Some(layer) = table::layer(&package.name) else {
             continue; // Named by `arrows::offences`.
         };
-        if !layer.never.is_empty() {
-            offences.extend(tree::offences(
-                &normal_tree(&package.name, layer.features)?,
-                layer.never,
-            ));
+        let lean = table::LEAN.iter().filter(|lean| lean.name == package.name);
+        let lean = lean.map(|lean| (lean.features, lean.never));
+        for (features, never) in [(layer.features, layer.never)].into_iter().chain(lean) {
+            if !never.is_empty() {
+                let tree = normal_tree(&package.name, features)?;
+                offences.extend(tree::offences(&tree, never));
+            }
         }
     }
     offences.extend(features::offences(&serde_json_tree()?));

@@ -39,7 +39,12 @@ const DATABASES: &[&str] = &[
     "rusqlite",
     "postgres",
     "tokio-postgres",
+    "pq-sys",
 ];
+const SQLX: &[&str] = &["sqlx*"];
+const DIESEL: &[&str] = &["diesel*", "tokio-postgres", "pq-sys"];
+const SQLITE: &[&str] = &["libsqlite3-sys", "rusqlite", "sqlx-sqlite"];
+const LIBPQ: &[&str] = &["pq-sys"];
 const BROKERS: &[&str] = &[
     "lapin",
     "async-nats",
@@ -51,6 +56,14 @@ const BROKERS: &[&str] = &[
 
 const ALL: &str = "--all-features";
 const NONE: &str = "--no-default-features";
+
+/// What every adapter to Postgres may point at.
+const POSTGRES: &[&str] = &[
+    "outbox-store",
+    "outbox-ordering",
+    "outbox-migrations",
+    "outbox-store-postgres",
+];
 
 /// One row a crate or family, from the inside out.
 pub(crate) const LAYERS: &[Layer] = &[
@@ -129,15 +142,17 @@ pub(crate) const LAYERS: &[Layer] = &[
         never: &[RUNTIME, DATABASES, BROKERS],
         features: ALL,
     },
+    // Each reaches its own driver only; what is without libpq stays so.
     Layer {
-        name: "outbox-store-postgres-*",
-        on: &[
-            "outbox-store",
-            "outbox-ordering",
-            "outbox-migrations",
-            "outbox-store-postgres",
-        ],
-        never: &[BROKERS],
+        name: "outbox-store-postgres-sqlx",
+        on: POSTGRES,
+        never: &[DIESEL, SQLITE, BROKERS],
+        features: ALL,
+    },
+    Layer {
+        name: "outbox-store-postgres-diesel",
+        on: POSTGRES,
+        never: &[SQLX, SQLITE, BROKERS],
         features: ALL,
     },
     Layer {
@@ -152,7 +167,14 @@ pub(crate) const LAYERS: &[Layer] = &[
         never: &[DATABASES],
         features: ALL,
     },
-    // Around: the suites, the facade and what stands on it.
+    // Around: the suites, the servers, the facade and what stands on it. Nothing that is built for users points at the
+    // servers: tests do, and xtask.
+    Layer {
+        name: "outbox-test-servers",
+        on: &[],
+        never: &[IMPURE, RUNTIME, DATABASES, BROKERS],
+        features: ALL,
+    },
     Layer {
         name: "outbox-testkit",
         on: &[
@@ -193,11 +215,28 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "xtask",
-        on: &[],
+        on: &["outbox-test-servers"],
         never: &[],
         features: ALL,
     },
 ];
+
+/// What holds for a crate that is built with fewer features than its layer is judged with.
+#[derive(Debug)]
+pub(crate) struct Lean {
+    pub(crate) name: &'static str,
+    pub(crate) features: &'static str,
+    /// What its tree of normal dependencies never holds then.
+    pub(crate) never: &'static [&'static [&'static str]],
+}
+
+/// Further trees to be judged.
+pub(crate) const LEAN: &[Lean] = &[Lean {
+    // Without its blocking connections, nobody who builds it needs libpq.
+    name: "outbox-store-postgres-diesel",
+    features: NONE,
+    never: &[LIBPQ],
+}];
 
 /// Finds the row of a crate.
 pub(crate) fn layer(name: &str) -> Option<&'static Layer> {
@@ -230,7 +269,7 @@ mod tests {
         assert_eq!(name("outbox-store-memory"), Some("outbox-store-memory"));
         assert_eq!(
             name("outbox-store-postgres-sqlx"),
-            Some("outbox-store-postgres-*")
+            Some("outbox-store-postgres-sqlx")
         );
         assert_eq!(name("outbox-store-sqlite"), Some("outbox-store-*"));
         assert_eq!(name("outbox-shiny"), None);
@@ -243,6 +282,23 @@ mod tests {
                 let inner = LAYERS[..at].iter().any(|inner| inner.name == *to);
                 assert!(inner, "{} -> {to}", layer.name);
             }
+        }
+    }
+
+    #[test]
+    fn the_servers_of_tests_are_pointed_at_by_xtask_alone() {
+        let on_servers = LAYERS.iter().filter(|layer| {
+            let mut on = layer.on.iter();
+            on.any(|to| matches(to, "outbox-test-servers"))
+        });
+        let names: Vec<_> = on_servers.map(|layer| layer.name).collect();
+        assert_eq!(names, ["xtask"]);
+    }
+
+    #[test]
+    fn every_lean_tree_is_of_a_crate_with_a_row_of_its_own() {
+        for lean in LEAN {
+            assert_eq!(layer(lean.name).map(|layer| layer.name), Some(lean.name));
         }
     }
 
