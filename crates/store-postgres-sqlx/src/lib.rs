@@ -41,6 +41,7 @@ mod database;
 mod error;
 mod listen;
 mod operator;
+mod relay;
 mod session;
 mod store;
 mod write;

@@ -109,3 +109,90 @@ fn cell(row: &PgRow, at: usize) -> Cell {
     };
     known.unwrap_or_else(|| Cell::Bytes(Bytes::copy_from_slice(bytes)))
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection as _;
+
+    use super::*;
+
+    async fn ask(text: &str, values: &[Value<'_>]) -> String {
+        let url = std::env::var("OUTBOX_TEST_POSTGRES").expect("run `cargo xtask test`");
+        let mut connection = PgConnection::connect(&url).await.expect("a server");
+        let mut session = Borrowed {
+            connection: &mut connection,
+            mode: Connection::Direct,
+        };
+        let rows = session.query(&Text::from(text), values).await;
+        format!("{:?}", rows.expect("the server answers"))
+    }
+
+    fn answer(cells: Vec<Cell>) -> String {
+        format!("{:?}", [Row::new(cells)])
+    }
+
+    fn bytes(text: &'static str) -> Cell {
+        Cell::Bytes(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[tokio::test]
+    async fn every_type_that_statements_answer_is_a_cell() {
+        let got = ask(
+            r#"SELECT (-2)::smallint, 3::integer, (-4)::bigint, true, false, 'text'::text, 'name'::name,
+                 '{"a": [1]}'::json, '\x00ff'::bytea, ''::text, NULL::bigint, NULL::boolean, NULL::bytea"#,
+            &[],
+        );
+        let expected = vec![
+            Cell::Int(-2),
+            Cell::Int(3),
+            Cell::Int(-4),
+            Cell::Flag(true),
+            Cell::Flag(false),
+            bytes("text"),
+            bytes("name"),
+            bytes(r#"{"a": [1]}"#),
+            Cell::Bytes(Bytes::from_static(b"\x00\xff")),
+            bytes(""),
+            Cell::Null,
+            Cell::Null,
+            Cell::Null,
+        ];
+        assert_eq!(got.await, answer(expected));
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_parameter_reaches_the_server_as_it_is() {
+        let values = [
+            Value::Int(i64::MIN),
+            Value::MaybeInt(None),
+            Value::Flag(true),
+            Value::Text(Some("größe")),
+            Value::Text(None),
+            Value::Bytes(b"\x00\xff"),
+            Value::Ints(&[1, 2]),
+            Value::MaybeInts(&[Some(1), None]),
+            Value::Flags(&[true, false]),
+            Value::Texts(&[Some("a,\"b"), None]),
+            Value::ManyBytes(&[b"", b"\x00"]),
+        ];
+        let got = ask(
+            "SELECT $1::bigint, $2::bigint, $3::boolean, $4::text, $5::text, $6::bytea,
+               $7::bigint[]::text, $8::bigint[]::text, $9::boolean[]::text, $10::text[]::text, $11::bytea[]::text",
+            &values,
+        );
+        let expected = vec![
+            Cell::Int(i64::MIN),
+            Cell::Null,
+            Cell::Flag(true),
+            bytes("größe"),
+            Cell::Null,
+            Cell::Bytes(Bytes::from_static(b"\x00\xff")),
+            bytes("{1,2}"),
+            bytes("{1,NULL}"),
+            bytes("{t,f}"),
+            bytes(r#"{"a,\"b",NULL}"#),
+            bytes(r#"{"\\x","\\x00"}"#),
+        ];
+        assert_eq!(got.await, answer(expected));
+    }
+}
