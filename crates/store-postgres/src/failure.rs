@@ -91,7 +91,7 @@ impl<E: DriverError> Failure<E> {
             Self::Unusable { problem, hint } => StoreError::Unusable { problem, hint },
             Self::Driver(error) if is_forbidden => StoreError::Unusable {
                 problem: format!("the database role may not {what} ({error})"),
-                hint: "give it the grants of a relay, see docs/postgres.md",
+                hint: "give it the grants that this takes, see docs/postgres.md",
             },
             // A server that is a standby now may be the primary again soon.
             Self::Driver(error) if is_read_only => StoreError::Database {

@@ -52,15 +52,16 @@ pub async fn migrate<S: Session>(
     Ok(())
 }
 
-/// Refuses a schema of any version but the one that this program knows.
+/// Refuses a server that cannot hold an outbox, and a schema of any version but the one that this program knows.
 ///
 /// # Errors
 ///
-/// [`Failure::Schema`], and what the driver says.
+/// [`Failure::Unusable`], [`Failure::Schema`], and what the driver says.
 pub async fn check<S: Session>(
     session: &mut S,
     statements: &Statements,
 ) -> Result<(), Failure<S::Error>> {
+    check_server(session, statements).await?;
     require(version(session, statements).await?)
 }
 
@@ -159,11 +160,11 @@ impl<D: Database> Relaying<D> {
         self.run(Migrate(&self.config.schema)).await
     }
 
-    /// Refuses a schema of any version but the one that this program knows. It changes nothing.
+    /// Refuses a server that cannot hold an outbox, and a schema of any version but the one that this program knows. It changes nothing.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Schema`], and [`StoreError::Database`] for what else the database said.
+    /// [`StoreError::Unusable`], [`StoreError::Schema`], and [`StoreError::Database`] for what else the database said.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.run(Check).await
     }
