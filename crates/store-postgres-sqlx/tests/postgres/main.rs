@@ -14,4 +14,5 @@ mod saving;
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod schema;
 mod scratch;
+mod shape;
 mod waking;

@@ -153,7 +153,8 @@ async fn a_role_that_may_not_is_told_so() {
         .await
         .unwrap_err();
     assert!(matches!(refused, StoreError::Unusable { .. }), "{refused}");
-    assert!(refused.to_string().contains("role"), "{refused}");
+    let text = refused.to_string();
+    assert!(text.contains("role") && text.contains("grants"), "{text}");
 
     PostgresStore::migrate_with(&schema.pool, &schema.name)
         .await
@@ -176,12 +177,14 @@ async fn a_database_in_another_encoding_is_refused() {
     created.await.unwrap();
     let latin = pool(server().database(&name));
     let refused = PostgresStore::migrate(&latin).await.unwrap_err();
+    let opened = PostgresStore::open(latin.clone()).await.unwrap_err();
     latin.close().await;
     let drop = AssertSqlSafe(format!("DROP DATABASE {name} WITH (FORCE)"));
     admin.execute(sqlx::raw_sql(drop)).await.unwrap();
     admin.close().await.unwrap();
     assert!(matches!(refused, StoreError::Unusable { .. }), "{refused}");
     assert!(refused.to_string().contains("LATIN1"), "{refused}");
+    assert_eq!(opened.to_string(), refused.to_string());
 }
 
 #[tokio::test]
