@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::account::Account;
 use crate::binaries::Binaries;
 use crate::home::{Base, Home};
-use crate::{Cluster, Result, template};
+use crate::{Cluster, Result, process, template};
 
 /// The server programs that were found, and who runs them where.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Postgres {
     pub fn sql(&self, url: &str, sql: &str) -> Result<String> {
         let mut psql = self.command("psql", self.base.folder());
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
-        template::read(psql.args(["-d", url, "-c", sql]))
+        process::read(psql.args(["-d", url, "-c", sql]))
     }
 
     /// The whole version, such as `15.14`.

@@ -1,5 +1,5 @@
-//! Processes by their ids: whether one is a server of ours, and signals to it. An id may have gone to a stranger since it
-//! was written down, so nothing is signalled whose command line does not name our folder.
+//! Running programs to their end, and processes by their ids: whether one is a server of ours, and signals to it. An id may
+//! have gone to a stranger since it was written down, so nothing is signalled whose command line does not name our folder.
 
 use std::fs;
 use std::path::Path;
@@ -40,6 +40,27 @@ pub(crate) fn recorded(pid_file: &Path, folder: &Path) -> Option<u32> {
     let text = fs::read_to_string(pid_file).ok()?;
     let pid = text.lines().next()?.trim().parse().ok()?;
     is_ours(pid, folder).then_some(pid)
+}
+
+/// Runs a program to its end.
+pub(crate) fn run(command: &mut Command) -> Result {
+    read(command).map(drop)
+}
+
+/// Runs a program to its end and returns what it wrote, without the last line end.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let name = command.get_program().display().to_string();
+    let fix = "mend what it says; if it names a folder below target, remove that";
+    let output = command
+        .output()
+        .map_err(|error| Error::new(format!("{name}: {error}"), fix))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let what = format!("{name} ended with {}\n{}", output.status, said.trim_end());
+        return Err(Error::new(what, fix));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.trim_end_matches('\n').to_owned())
 }
 
 /// Tells a process to end. That it has ended already is no error.

@@ -118,21 +118,27 @@ fn start_postgres(postgres: &Postgres, home: &Home) -> Result {
             start_server(postgres, home, &options, port, Group::Own)
         })
     };
-    if template::is_whole(&data, postgres.major()) && start().is_ok() {
+    if template::is_read_by(&data, postgres.major()) && start().is_ok() {
         return Ok(());
     }
-    put_aside(&data)?;
+    let old = data.with_extension("old");
+    move_to(&data, &old)?;
     template::copy(postgres, &data)?;
-    start().map(drop)
+    let started = start();
+    if started.is_err() && old.exists() {
+        // The data were not the reason, so they stay where they were.
+        move_to(&old, &data)?;
+    }
+    started.map(drop)
 }
 
-fn put_aside(data: &Path) -> Result {
-    let old = data.with_extension("old");
-    if !data.exists() {
+/// Moves a folder, if it is there, to where anything else is given up.
+fn move_to(from: &Path, to: &Path) -> Result {
+    if !from.exists() {
         return Ok(());
     }
-    let moved = home::remove(&old).and_then(|()| fs::rename(data, &old));
-    moved.map_err(|error| Error::path(data, &error))
+    let moved = home::remove(to).and_then(|()| fs::rename(from, to));
+    moved.map_err(|error| Error::path(from, &error))
 }
 
 fn stop_all(home: &Path) -> Result {

@@ -3,7 +3,7 @@
 
 use crate::home::Home;
 use crate::process::{self, PATIENCE};
-use crate::{Cluster, Error, Result, template};
+use crate::{Cluster, Error, Result};
 
 impl Cluster {
     /// Makes a standby of a running cluster and starts it. It follows asynchronously: a commit does not wait for it.
@@ -17,7 +17,7 @@ impl Cluster {
         let mut backup = postgres.command("pg_basebackup", &home.data());
         backup.args(["-X", "stream", "-R", "-c", "fast", "--no-sync"]);
         backup.args(["-d", &primary.url("postgres")]);
-        template::run(backup.arg("-D").arg(home.data()))?;
+        process::run(backup.arg("-D").arg(home.data()))?;
         Self::started(postgres, home, primary.options().clone())
     }
 

@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::home::{self, Base};
-use crate::{Error, Postgres, Result};
+use crate::{Error, Postgres, Result, process};
 
 /// What every cluster is set to. `fsync` is off, as a cluster need not outlive the machine; what a stopped server has
 /// written is still there for the next start.
@@ -32,7 +31,7 @@ pub(crate) fn copy(postgres: &Postgres, data: &Path) -> Result {
         make(postgres, &template)?;
     }
     let mut copy = postgres.command("cp", data);
-    run(copy.arg("-R").args([&template, data]))
+    process::run(copy.arg("-R").args([&template, data]))
 }
 
 /// Drops a template whose copy does not start.
@@ -55,7 +54,7 @@ fn make(postgres: &Postgres, template: &Path) -> Result {
         .map_err(|error| failed(&error))?;
     let options = "-U postgres -A trust -E UTF8 --locale=C --no-sync";
     let mut initdb = postgres.command("initdb", &unfinished);
-    run(initdb.args(options.split(' ')).arg("-D").arg(&unfinished))?;
+    process::run(initdb.args(options.split(' ')).arg("-D").arg(&unfinished))?;
     let written = fs::OpenOptions::new()
         .append(true)
         .open(unfinished.join("postgresql.conf"))
@@ -74,31 +73,16 @@ fn template(base: &Base, major: &str, uid: u32) -> PathBuf {
     base.folder().join(format!("template-{major}-{uid}"))
 }
 
-/// Says whether a folder holds data that this version reads, with the settings of today.
-pub(crate) fn is_whole(data: &Path, major: &str) -> bool {
-    let holds = |file: &str, text: &str| {
-        fs::read_to_string(data.join(file)).is_ok_and(|read| read.trim_end() == text.trim_end())
-    };
-    holds("PG_VERSION", major) && holds(FILE, SETTINGS)
+/// Says whether a folder holds what would be made today.
+fn is_whole(template: &Path, major: &str) -> bool {
+    is_read_by(template, major) && holds(&template.join(FILE), SETTINGS)
 }
 
-/// Runs a program to its end.
-pub(crate) fn run(command: &mut Command) -> Result {
-    read(command).map(drop)
+/// Says whether a folder holds data of this version.
+pub(crate) fn is_read_by(data: &Path, major: &str) -> bool {
+    holds(&data.join("PG_VERSION"), major)
 }
 
-/// Runs a program to its end and returns what it wrote, without the last line end.
-pub(crate) fn read(command: &mut Command) -> Result<String> {
-    let name = command.get_program().display().to_string();
-    let fix = "mend what it says; if it names a folder below target, remove that";
-    let output = command
-        .output()
-        .map_err(|error| Error::new(format!("{name}: {error}"), fix))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        let what = format!("{name} ended with {}\n{}", output.status, said.trim_end());
-        return Err(Error::new(what, fix));
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.trim_end_matches('\n').to_owned())
+fn holds(file: &Path, text: &str) -> bool {
+    fs::read_to_string(file).is_ok_and(|read| read.trim_end() == text.trim_end())
 }

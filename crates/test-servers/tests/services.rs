@@ -30,10 +30,19 @@ fn services_outlive_their_start_keep_their_data_and_stop_when_told() {
     assert_eq!(kept, "1");
     services.down().unwrap();
 
-    // Data of another version are put aside, not lost.
-    fs::write(services.folder().join("data/PG_VERSION"), "9.1\n").unwrap();
+    // Data of another version, or broken ones, are put aside, not lost.
+    let data = services.folder().join("data");
+    fs::write(data.join("PG_VERSION"), "9.1\n").unwrap();
     let new = services.up(&postgres).unwrap();
     assert!(postgres.sql(&new[0].url, "TABLE kept").is_err());
-    assert!(services.folder().join("data.old").is_dir());
     services.down().unwrap();
+    let old = services.folder().join("data.old");
+    let version = fs::read_to_string(old.join("PG_VERSION")).unwrap();
+    assert_eq!(version, "9.1\n");
+    fs::write(data.join("global/pg_control"), "").unwrap();
+    let new = services.up(&postgres).unwrap();
+    assert_eq!(postgres.sql(&new[0].url, "SELECT 1").unwrap(), "1");
+    services.down().unwrap();
+    let control = fs::metadata(old.join("global/pg_control")).unwrap();
+    assert_eq!(control.len(), 0);
 }
