@@ -1,5 +1,5 @@
 //! What diesel says when a statement fails, and the SQLSTATE behind it. Diesel keeps no SQLSTATE: it is told from the kinds that diesel knows, and else from
-//! the shape of the error, never from the words of its text, which can be in any language.
+//! the shape of the error and the names in it, never from its words, which can be in any language.
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
 use diesel_async::pooled_connection::deadpool::PoolError;
@@ -13,12 +13,25 @@ pub enum DieselError {
     /// A statement failed, or the connection did.
     #[error(transparent)]
     Query(#[from] Error),
+    /// A table or function that a statement names is not there.
+    #[error(transparent)]
+    Missing(Error),
     /// The pool gave no connection.
     #[error(transparent)]
     Pool(#[from] PoolError),
 }
 
 impl DieselError {
+    /// What became of this statement.
+    pub(crate) fn of(text: &str, error: Error) -> Self {
+        match &error {
+            Error::DatabaseError(_, information) if is_missing(text, information.as_ref()) => {
+                Self::Missing(error)
+            }
+            _ => Self::Query(error),
+        }
+    }
+
     /// Whether the server answered, so that the connection can still be used.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
@@ -26,6 +39,7 @@ impl DieselError {
                 kind,
                 DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection
             ),
+            Self::Missing(_) => true,
             Self::Query(_) | Self::Pool(_) => false,
         }
     }
@@ -33,8 +47,10 @@ impl DieselError {
 
 impl DriverError for DieselError {
     fn sqlstate(&self) -> Option<&str> {
-        let Self::Query(Error::DatabaseError(kind, information)) = self else {
-            return None;
+        let (kind, information) = match self {
+            Self::Query(Error::DatabaseError(kind, information)) => (kind, information),
+            Self::Missing(_) => return Some("42P01"),
+            Self::Query(_) | Self::Pool(_) => return None,
         };
         match kind {
             DatabaseErrorKind::SerializationFailure => Some("40001"),
@@ -47,7 +63,6 @@ impl DriverError for DieselError {
             DatabaseErrorKind::ExclusionViolation => Some("23P01"),
             DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => None,
             _ if is_deadlock(information.as_ref()) => Some("40P01"),
-            _ if is_unknown_name(information.as_ref()) => Some("42P01"),
             _ => None,
         }
     }
@@ -60,11 +75,37 @@ fn is_deadlock(error: &dyn DatabaseErrorInformation) -> bool {
     error.statement_position().is_none() && error.hint().is_some() && processes >= 2
 }
 
-/// A table or function that is not there stands at a place in the text, and is named with its schema. A schema that may not be used is named alone.
-fn is_unknown_name(error: &dyn DatabaseErrorInformation) -> bool {
-    let message = error.message().as_bytes();
-    let is_qualified = message
-        .windows(2)
-        .any(|pair| matches!(pair, [b'.', next] if next.is_ascii_lowercase()));
-    error.statement_position().is_some() && is_qualified
+/// The error points at a qualified name in the text and repeats it whole. Of a schema that may not be used it repeats the schema alone.
+fn is_missing(text: &str, error: &dyn DatabaseErrorInformation) -> bool {
+    let place = error
+        .statement_position()
+        .and_then(|place| usize::try_from(place).ok());
+    let name = place.and_then(|place| qualified_name(text, place));
+    name.is_some_and(|name| error.message().contains(&name))
+}
+
+/// The name that stands at this place, the first character being 1: a quoted schema, and what is in it. Without the quotes, as the server writes it.
+fn qualified_name(text: &str, place: usize) -> Option<String> {
+    let (start, _) = text.char_indices().nth(place.checked_sub(1)?)?;
+    let (schema, rest) = text[start..].strip_prefix('"')?.split_once("\".")?;
+    let ends = |c: char| !(c.is_ascii_lowercase() || c == '_');
+    let name = rest.split(ends).next()?;
+    Some(format!("{schema}.{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_qualified_name_is_read_where_the_error_points() {
+        let text = "-- größer\nSELECT 1 FROM \"My.schema\".dead_letter(1)";
+        assert_eq!(
+            qualified_name(text, 25).as_deref(),
+            Some("My.schema.dead_letter")
+        );
+        for elsewhere in [0, 1, 24, 26, 1000] {
+            assert_eq!(qualified_name(text, elsewhere), None);
+        }
+    }
 }

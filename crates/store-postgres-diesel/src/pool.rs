@@ -152,6 +152,9 @@ pub(crate) async fn query(
     connection: &mut AsyncPgConnection,
     statement: Statement<'_>,
 ) -> Result<Vec<Row>, DieselError> {
-    let answers: Vec<Answer> = statement.load(connection).await?;
+    let answers: Vec<Answer> = statement
+        .load(connection)
+        .await
+        .map_err(|error| DieselError::of(statement.text, error))?;
     Ok(answers.into_iter().map(Row::from).collect())
 }

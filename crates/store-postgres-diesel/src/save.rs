@@ -1,40 +1,38 @@
 //! The writer side: saving on the caller's own connection, inside the caller's transaction.
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
+use diesel::QueryResult;
 use diesel_async::{
     AnsiTransactionManager, AsyncPgConnection, SimpleAsyncConnection, TransactionManager,
 };
 use outbox_message::Message;
 use outbox_store::{OutboxWriter, Save, SaveError, Saved};
-use outbox_store_postgres::{Connection, Row, Session, Text, Value};
+use outbox_store_postgres::{Connection, Row, Session, Text, Value, pending, save_all};
 
 use crate::{PostgresStore, error::DieselError, pool::query, statement::Statement};
 
-/// What to do about a connection without a transaction.
-pub(crate) const BEGIN_HINT: &str =
-    "save inside `connection.transaction(..)`; a transaction that was begun by SQL is not seen";
+/// How a caller gets what a save needs.
+const BEGIN_HINT: &str = "begin it through the driver, with connection.transaction(..)";
 
 impl PostgresStore {
     /// Saves one message in the caller's open transaction.
     ///
+    /// Dropping the future midway leaves open whether the message is in the transaction: roll it back.
+    ///
     /// # Errors
     ///
-    /// [`SaveError`]. After [`SaveError::Invalid`] and [`SaveError::NoTransaction`] the transaction is as it was; after any other the server takes nothing
-    /// more in it but a rollback.
+    /// [`SaveError`]. After an answer of the database Postgres refuses everything but a rollback.
     pub async fn save<'a>(
         &self,
         connection: &mut AsyncPgConnection,
         save: impl Into<Save<'a>>,
     ) -> Result<Saved, SaveError> {
-        let mut session = self.borrow(connection)?;
-        let relaying = &self.relaying;
-        outbox_store_postgres::save(
-            &mut session,
-            relaying.statements(),
-            relaying.config(),
-            save.into(),
-        )
-        .await
+        require_transaction(connection)?;
+        let mut session = self.borrow(connection);
+        let (statements, config) = (self.0.statements(), self.config());
+        outbox_store_postgres::save(&mut session, statements, config, save.into()).await
     }
 
     /// Saves any number of messages in the caller's open transaction, in order, with a fixed number of statements.
@@ -47,19 +45,13 @@ impl PostgresStore {
         connection: &mut AsyncPgConnection,
         saves: &[Save<'_>],
     ) -> Result<Vec<Saved>, SaveError> {
-        let mut session = self.borrow(connection)?;
-        let relaying = &self.relaying;
-        outbox_store_postgres::save_all(
-            &mut session,
-            relaying.statements(),
-            relaying.config(),
-            saves,
-        )
-        .await
+        require_transaction(connection)?;
+        let mut session = self.borrow(connection);
+        save_all(&mut session, self.0.statements(), self.config(), saves).await
     }
 
-    /// The pending messages that this transaction sees, by position: what is committed, and what it saved itself. For tests of applications; it reads the
-    /// whole backlog.
+    /// The pending messages that this connection sees, by position: what is committed, and what its own open transaction saved. For tests of
+    /// applications; it reads the whole backlog.
     ///
     /// # Errors
     ///
@@ -68,20 +60,14 @@ impl PostgresStore {
         &self,
         connection: &mut AsyncPgConnection,
     ) -> Result<Vec<Message>, SaveError> {
-        let mut session = self.borrow(connection)?;
-        outbox_store_postgres::pending(&mut session, self.relaying.statements()).await
+        let mut session = self.borrow(connection);
+        pending(&mut session, self.0.statements()).await
     }
 
-    /// Refuses a connection without an open transaction (contract C1).
-    fn borrow<'c>(&self, connection: &'c mut AsyncPgConnection) -> Result<Borrowed<'c>, SaveError> {
-        let status = AnsiTransactionManager::transaction_manager_status_mut(&mut *connection);
-        match status.transaction_depth() {
-            Ok(Some(_)) => Ok(Borrowed {
-                connection,
-                kind: self.config().connection,
-            }),
-            Ok(None) => Err(SaveError::NoTransaction { hint: BEGIN_HINT }),
-            Err(error) => Err(SaveError::Database(Box::new(DieselError::from(error)))),
+    fn borrow<'c>(&self, connection: &'c mut AsyncPgConnection) -> Borrowed<'c> {
+        Borrowed {
+            connection,
+            kind: self.config().connection,
         }
     }
 }
@@ -106,6 +92,22 @@ impl OutboxWriter<AsyncPgConnection> for PostgresStore {
 
     async fn pending(&self, connection: &mut AsyncPgConnection) -> Result<Vec<Message>, SaveError> {
         self.pending(connection).await
+    }
+}
+
+/// Refuses a connection without an open transaction (contract C1), as far as the driver knows: what was begun by a statement behind its back it does not
+/// see.
+fn require_transaction(connection: &mut AsyncPgConnection) -> Result<(), SaveError> {
+    let status = AnsiTransactionManager::transaction_manager_status_mut(connection);
+    require_depth(status.transaction_depth())
+}
+
+/// Refuses a connection whose transactions are not even one deep.
+pub(crate) fn require_depth(depth: QueryResult<Option<NonZeroU32>>) -> Result<(), SaveError> {
+    match depth {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(SaveError::NoTransaction { hint: BEGIN_HINT }),
+        Err(error) => Err(SaveError::Database(Box::new(DieselError::from(error)))),
     }
 }
 

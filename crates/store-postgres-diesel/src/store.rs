@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use diesel_async::{AsyncPgConnection, pooled_connection::deadpool::Pool};
 use outbox_store::StoreError;
-use outbox_store_postgres::{PostgresConfig, Relaying, SchemaName};
+use outbox_store_postgres::{Connection, PostgresConfig, Relaying, SchemaName};
 
 use crate::pool::Pooled;
 
 /// The outbox in a Postgres database, on a pool of connections of diesel-async. Cloning it copies a handle.
 #[derive(Debug, Clone)]
-pub struct PostgresStore {
-    pub(crate) relaying: Arc<Relaying<Pooled>>,
-}
+pub struct PostgresStore(pub(crate) Arc<Relaying<Pooled>>);
 
 impl PostgresStore {
     /// Creates or updates the tables of the outbox in the schema `outbox`. Doing it again, or by several processes at once, does nothing more.
@@ -22,22 +20,25 @@ impl PostgresStore {
     /// [`StoreError::Unusable`] if the server cannot hold an outbox or the role may not create it, [`StoreError::Schema`] if the schema is newer than this
     /// program, [`StoreError::Database`] for what else the database said; nothing is half done then.
     pub async fn migrate(pool: &Pool<AsyncPgConnection>) -> Result<(), StoreError> {
-        Self::migrate_with(pool, &PostgresConfig::default()).await
+        Self::migrate_with(pool, &SchemaName::default()).await
     }
 
-    /// Creates or updates the tables of the outbox in the schema that these settings name.
+    /// Creates or updates the tables of the outbox in this schema, which is made if it is not there.
     ///
     /// # Errors
     ///
     /// As [`migrate`](Self::migrate).
     pub async fn migrate_with(
         pool: &Pool<AsyncPgConnection>,
-        config: &PostgresConfig,
+        schema: &SchemaName,
     ) -> Result<(), StoreError> {
-        Self::on(pool.clone(), config.clone())
-            .relaying
-            .migrate()
-            .await
+        let config = PostgresConfig {
+            schema: schema.clone(),
+            // Nothing here is used often enough to be prepared.
+            connection: Connection::Pooler,
+            ..PostgresConfig::default()
+        };
+        relaying(pool.clone(), config).migrate().await
     }
 
     /// The statements that [`migrate_with`](Self::migrate_with) runs, as a script that can also be run by hand.
@@ -63,25 +64,22 @@ impl PostgresStore {
         pool: Pool<AsyncPgConnection>,
         config: PostgresConfig,
     ) -> Result<Self, StoreError> {
-        let store = Self::on(pool, config);
-        store.relaying.check().await?;
-        Ok(store)
-    }
-
-    fn on(pool: Pool<AsyncPgConnection>, config: PostgresConfig) -> Self {
-        let pooled = Pooled::new(pool, &config);
-        Self {
-            relaying: Arc::new(Relaying::new(pooled, config)),
-        }
+        let relaying = relaying(pool, config);
+        relaying.check().await?;
+        Ok(Self(Arc::new(relaying)))
     }
 
     /// The pool that the relay and operator side use.
     pub fn pool(&self) -> &Pool<AsyncPgConnection> {
-        &self.relaying.database().pool
+        &self.0.database().pool
     }
 
     /// The settings.
     pub fn config(&self) -> &PostgresConfig {
-        self.relaying.config()
+        self.0.config()
     }
+}
+
+fn relaying(pool: Pool<AsyncPgConnection>, config: PostgresConfig) -> Relaying<Pooled> {
+    Relaying::new(Pooled::new(pool, &config), config)
 }

@@ -7,7 +7,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut connection = PgConnection::establish("postgres://localhost/shop")?;
-//! sync::migrate(&mut connection, &PostgresConfig::default())?;   // once, at deployment
+//! sync::migrate(&mut connection)?;   // once, at deployment
 //! let outbox = PostgresWriter::new(PostgresConfig::default());
 //!
 //! // A transaction of diesel answers one error type, which both diesel's errors and those of a save become.
@@ -43,10 +43,12 @@ use diesel::{
 };
 use outbox_message::Message;
 use outbox_store::{Save, SaveError, Saved, StoreError, SyncOutboxWriter};
-use outbox_store_postgres::{Failure, MIGRATE, PostgresConfig, Statements};
+use outbox_store_postgres::{
+    Connection, Failure, MIGRATE, PostgresConfig, SchemaName, Statements, pending, save_all,
+};
 
 use self::session::Blocking;
-use crate::{error::DieselError, save::BEGIN_HINT};
+use crate::{error::DieselError, save::require_depth};
 
 /// The writer side for blocking connections. It holds no connection, only statements and settings; cloning it copies a handle.
 #[derive(Debug, Clone)]
@@ -73,17 +75,21 @@ impl PostgresWriter {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]. After [`SaveError::Invalid`] and [`SaveError::NoTransaction`] the transaction is as it was; after any other the server takes nothing
-    /// more in it but a rollback.
+    /// [`SaveError`]. After an answer of the database Postgres refuses everything but a rollback.
     pub fn save<'a>(
         &self,
         connection: &mut PgConnection,
         save: impl Into<Save<'a>>,
     ) -> Result<Saved, SaveError> {
-        let mut session = self.borrow(connection)?;
-        let saving =
-            outbox_store_postgres::save(&mut session, &self.statements, &self.config, save.into());
-        ready(saving)
+        require_transaction(connection)?;
+        let mut session = self.borrow(connection);
+        let (statements, config) = (&self.statements, &self.config);
+        ready(outbox_store_postgres::save(
+            &mut session,
+            statements,
+            config,
+            save.into(),
+        ))
     }
 
     /// Saves any number of messages in the caller's open transaction, in order, with a fixed number of statements.
@@ -96,36 +102,31 @@ impl PostgresWriter {
         connection: &mut PgConnection,
         saves: &[Save<'_>],
     ) -> Result<Vec<Saved>, SaveError> {
-        let mut session = self.borrow(connection)?;
-        let saving =
-            outbox_store_postgres::save_all(&mut session, &self.statements, &self.config, saves);
-        ready(saving)
+        require_transaction(connection)?;
+        let mut session = self.borrow(connection);
+        ready(save_all(
+            &mut session,
+            &self.statements,
+            &self.config,
+            saves,
+        ))
     }
 
-    /// The pending messages that this transaction sees, by position: what is committed, and what it saved itself. For tests of applications; it reads the
-    /// whole backlog.
+    /// The pending messages that this connection sees, by position: what is committed, and what its own open transaction saved. For tests of
+    /// applications; it reads the whole backlog.
     ///
     /// # Errors
     ///
     /// [`SaveError`]; a row that cannot be read is one.
     pub fn pending(&self, connection: &mut PgConnection) -> Result<Vec<Message>, SaveError> {
-        let mut session = self.borrow(connection)?;
-        ready(outbox_store_postgres::pending(
-            &mut session,
-            &self.statements,
-        ))
+        let mut session = self.borrow(connection);
+        ready(pending(&mut session, &self.statements))
     }
 
-    /// Refuses a connection without an open transaction (contract C1).
-    fn borrow<'c>(&self, connection: &'c mut PgConnection) -> Result<Blocking<'c>, SaveError> {
-        let status = AnsiTransactionManager::transaction_manager_status_mut(&mut *connection);
-        match status.transaction_depth() {
-            Ok(Some(_)) => Ok(Blocking {
-                connection,
-                kind: self.config.connection,
-            }),
-            Ok(None) => Err(SaveError::NoTransaction { hint: BEGIN_HINT }),
-            Err(error) => Err(SaveError::Database(Box::new(DieselError::from(error)))),
+    fn borrow<'c>(&self, connection: &'c mut PgConnection) -> Blocking<'c> {
+        Blocking {
+            connection,
+            kind: self.config.connection,
         }
     }
 }
@@ -148,33 +149,49 @@ impl SyncOutboxWriter<PgConnection> for PostgresWriter {
     }
 }
 
-/// Creates or updates the tables of the outbox in the schema that these settings name, on a connection without an open transaction. Doing it again, or
-/// by several processes at once, does nothing more.
+/// Refuses a connection without an open transaction (contract C1).
+fn require_transaction(connection: &mut PgConnection) -> Result<(), SaveError> {
+    let status = AnsiTransactionManager::transaction_manager_status_mut(connection);
+    require_depth(status.transaction_depth())
+}
+
+/// Creates or updates the tables of the outbox in the schema `outbox`, on a connection without an open transaction. Doing it again, or by several
+/// processes at once, does nothing more.
 ///
 /// # Errors
 ///
 /// [`StoreError::Unusable`] if the server cannot hold an outbox or the role may not create it, [`StoreError::Schema`] if the schema is newer than this
 /// program, [`StoreError::Database`] for what else the database said; nothing is half done then.
-pub fn migrate(connection: &mut PgConnection, config: &PostgresConfig) -> Result<(), StoreError> {
-    bring_up_to_date(connection, config).map_err(|failure| failure.store_error(MIGRATE))
+pub fn migrate(connection: &mut PgConnection) -> Result<(), StoreError> {
+    migrate_with(connection, &SchemaName::default())
+}
+
+/// Creates or updates the tables of the outbox in this schema, which is made if it is not there.
+///
+/// # Errors
+///
+/// As [`migrate`].
+pub fn migrate_with(connection: &mut PgConnection, schema: &SchemaName) -> Result<(), StoreError> {
+    bring_up_to_date(connection, schema).map_err(|failure| failure.store_error(MIGRATE))
 }
 
 fn bring_up_to_date(
     connection: &mut PgConnection,
-    config: &PostgresConfig,
+    schema: &SchemaName,
 ) -> Result<(), Failure<DieselError>> {
     let failed = |error| Failure::Driver(DieselError::from(error));
-    let statements = Statements::new(&config.schema);
+    let statements = Statements::new(schema);
     let begin = statements.begin_migration();
     AnsiTransactionManager::begin_transaction_sql(connection, begin).map_err(failed)?;
     let mut session = Blocking {
         connection,
-        kind: config.connection,
+        // Nothing here is used often enough to be prepared.
+        kind: Connection::Pooler,
     };
     let migrated = ready(outbox_store_postgres::migrate(
         &mut session,
         &statements,
-        &config.schema,
+        schema,
     ));
     match migrated {
         Ok(()) => AnsiTransactionManager::commit_transaction(connection).map_err(failed),

@@ -27,7 +27,9 @@ impl Session for Blocking<'_> {
             values,
             connection: self.kind,
         };
-        let answers: Vec<Answer> = statement.load(self.connection)?;
+        let answers: Vec<Answer> = statement
+            .load(self.connection)
+            .map_err(|error| DieselError::of(text, error))?;
         Ok(answers.into_iter().map(Row::from).collect())
     }
 

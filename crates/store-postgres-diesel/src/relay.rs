@@ -1,0 +1,50 @@
+//! The relay side of the port: the shared store does it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use outbox_message::{LaneToken, Lanes, Position};
+use outbox_store::{
+    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+};
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl OutboxStore for PostgresStore {
+    fn lanes(&self) -> Lanes {
+        self.0.lanes()
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
+        self.0.claim(request).await
+    }
+
+    async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        self.0.settle(lanes).await
+    }
+
+    async fn extend(
+        &self,
+        tokens: &[LaneToken],
+        lease: Duration,
+    ) -> Result<Vec<LaneToken>, StoreError> {
+        self.0.extend(tokens, lease).await
+    }
+
+    async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError> {
+        self.0.starting(token, position).await
+    }
+
+    async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
+        self.0.record_circuit(change).await
+    }
+
+    async fn maintain(&self) -> Result<usize, StoreError> {
+        self.0.maintain().await
+    }
+
+    async fn wake_up(&self) {
+        self.0.wake_up().await;
+    }
+}

@@ -1,0 +1,121 @@
+//! The SQL function `save` as a door: what any program calls that speaks SQL.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use outbox_message::{MAX_PAYLOAD_BYTES, Message, Position};
+use outbox_store::{
+    Due, MAX_DELAY, OutboxWriter, Save, SaveError, SaveOrder, Saved,
+    adapter::{encode_headers, millis},
+};
+use outbox_store_postgres::PostgresConfig;
+use outbox_store_postgres_sqlx::PostgresStore as SqlxStore;
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
+
+use crate::{mixed::Door, schema::TestSchema};
+
+/// The longest time that an interval is asked for here, in milliseconds: a thousand years.
+const LONGEST_MS: i64 = 31_536_000_000_000;
+
+/// The end of the year 9999 in milliseconds since 1970.
+const LAST_MS: i64 = 253_402_300_799_999;
+
+/// What the function is called with, by a program that is no Rust at all.
+pub(crate) struct Function {
+    statement: String,
+    store: SqlxStore,
+}
+
+#[async_trait]
+impl OutboxWriter<PgConnection> for Function {
+    async fn save(&self, tx: &mut PgConnection, save: Save<'_>) -> Result<Saved, SaveError> {
+        let message = save.message;
+        // The function refuses it too, but ends the transaction with it.
+        message.check_payload(MAX_PAYLOAD_BYTES)?;
+        let (after, at) = match save.due {
+            None => (None, None),
+            Some(Due::After(delay)) => (Some(millis(delay.min(MAX_DELAY))), None),
+            Some(Due::AtUnixMs(at)) => (None, Some(at.clamp(0, LAST_MS))),
+        };
+        let saved: Option<i64> = sqlx::query_scalar(AssertSqlSafe(self.statement.as_str()))
+            .bind(message.topic.as_str())
+            .bind(&message.payload[..])
+            .bind(message.key.as_ref().map(AsRef::<str>::as_ref))
+            .bind(encode_headers(&message.headers))
+            .bind(message.content_type.as_ref().map(AsRef::<str>::as_ref))
+            .bind(message.id.as_str())
+            .bind(after)
+            .bind(at)
+            .bind(save.once.map(once))
+            .bind(save.order == SaveOrder::Commit)
+            .fetch_one(tx)
+            .await
+            .map_err(|error| SaveError::Database(Box::new(error)))?;
+        Ok(saved.map_or(Saved::Duplicate, |position| Saved::New(Position(position))))
+    }
+
+    async fn save_all(
+        &self,
+        tx: &mut PgConnection,
+        saves: &[Save<'_>],
+    ) -> Result<Vec<Saved>, SaveError> {
+        let mut answers = Vec::new();
+        for save in saves {
+            answers.push(self.save(tx, *save).await?);
+        }
+        Ok(answers)
+    }
+
+    async fn pending(&self, tx: &mut PgConnection) -> Result<Vec<Message>, SaveError> {
+        self.store.pending(tx).await
+    }
+}
+
+fn once(once: Duration) -> i64 {
+    millis(once).clamp(1, LONGEST_MS)
+}
+
+pub(crate) struct FunctionDoor;
+
+impl Door for FunctionDoor {
+    type Writer = Function;
+    type Connection = PgConnection;
+    type Transaction = Transaction<'static, Postgres>;
+
+    async fn open(schema: &TestSchema, config: PostgresConfig) -> Function {
+        let store = SqlxStore::open_with(schema.pool.clone(), config).await;
+        let call = "SELECT outbox.save(
+            $1::text, $2::bytea, $3::text, $4::json, $5::text, $6::text,
+            coalesce(clock_timestamp() + $7::bigint * interval '1 ms', to_timestamp($8::bigint / 1000.0)),
+            $9::bigint * interval '1 ms', $10::boolean)";
+        Function {
+            statement: schema.name.apply(call),
+            store: store.unwrap(),
+        }
+    }
+
+    async fn begin(schema: &TestSchema) -> Transaction<'static, Postgres> {
+        schema.pool.begin().await.unwrap()
+    }
+
+    fn connection<'t>(tx: &'t mut Transaction<'static, Postgres>) -> &'t mut PgConnection {
+        tx
+    }
+
+    async fn commit(tx: Transaction<'static, Postgres>) {
+        tx.commit().await.unwrap();
+    }
+
+    async fn rollback(tx: Transaction<'static, Postgres>) {
+        tx.rollback().await.unwrap();
+    }
+
+    /// Outside of a transaction the function is its own.
+    async fn save_outside(
+        _: &TestSchema,
+        _: &Function,
+        _: Save<'_>,
+    ) -> Option<Result<Saved, SaveError>> {
+        None
+    }
+}

@@ -1,0 +1,110 @@
+//! The writer of one store beside the relay side of another, on one database: what one saves the other relays.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use outbox_message::{LaneToken, Lanes, Message, OrderingKey, Position};
+use outbox_store::{
+    CircuitChange, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload, LaneSettled,
+    LaneSettlement, OutboxOperator, OutboxStore, OutboxWriter, Purge, Purged, Save, SaveError,
+    Saved, Status, Stepped, StoreError,
+};
+
+pub(crate) struct Pair<W, R> {
+    pub(crate) writer: W,
+    pub(crate) relays: R,
+}
+
+impl<W, R: fmt::Debug> fmt::Debug for Pair<W, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.relays.fmt(f)
+    }
+}
+
+#[async_trait]
+impl<C: ?Sized + Send, W: OutboxWriter<C>, R: Send + Sync> OutboxWriter<C> for Pair<W, R> {
+    async fn save(&self, tx: &mut C, save: Save<'_>) -> Result<Saved, SaveError> {
+        self.writer.save(tx, save).await
+    }
+
+    async fn save_all(&self, tx: &mut C, saves: &[Save<'_>]) -> Result<Vec<Saved>, SaveError> {
+        self.writer.save_all(tx, saves).await
+    }
+
+    async fn pending(&self, tx: &mut C) -> Result<Vec<Message>, SaveError> {
+        self.writer.pending(tx).await
+    }
+}
+
+#[async_trait]
+impl<W: Send + Sync + 'static, R: OutboxStore> OutboxStore for Pair<W, R> {
+    fn lanes(&self) -> Lanes {
+        self.relays.lanes()
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
+        self.relays.claim(request).await
+    }
+
+    async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        self.relays.settle(lanes).await
+    }
+
+    async fn extend(
+        &self,
+        tokens: &[LaneToken],
+        lease: Duration,
+    ) -> Result<Vec<LaneToken>, StoreError> {
+        self.relays.extend(tokens, lease).await
+    }
+
+    async fn starting(&self, token: &LaneToken, position: Position) -> Result<bool, StoreError> {
+        self.relays.starting(token, position).await
+    }
+
+    async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
+        self.relays.record_circuit(change).await
+    }
+
+    async fn maintain(&self) -> Result<usize, StoreError> {
+        self.relays.maintain().await
+    }
+
+    async fn wake_up(&self) {
+        self.relays.wake_up().await;
+    }
+}
+
+#[async_trait]
+impl<W: Send + Sync + 'static, R: OutboxOperator> OutboxOperator for Pair<W, R> {
+    async fn status(&self) -> Result<Status, StoreError> {
+        self.relays.status().await
+    }
+
+    async fn count_dead(&self, filter: &DeadFilter) -> Result<(u64, Option<Position>), StoreError> {
+        self.relays.count_dead(filter).await
+    }
+
+    async fn dead_letters(
+        &self,
+        page: &DeadPage,
+        payload: DeadPayload,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
+        self.relays.dead_letters(page, payload).await
+    }
+
+    async fn redrive(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
+        self.relays.redrive(page).await
+    }
+
+    async fn discard(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
+        self.relays.discard(page).await
+    }
+
+    async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
+        self.relays.retry_now(key).await
+    }
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        self.relays.purge(purge).await
+    }
+}
