@@ -53,6 +53,7 @@ pub trait OutboxStore: Debug + Send + Sync + 'static {
 
     /// One bounded step of upkeep: forgets ids whose remembered time is over, and circuits of relays that are gone, which are those whose
     /// next probe is overdue by more than [`Circuit::FORGOTTEN_AFTER`](crate::Circuit::FORGOTTEN_AFTER). Returns how many rows it removed.
+    /// A store that many relays share may do nothing if one of them did it within the minute.
     async fn maintain(&self) -> Result<usize, StoreError>;
 
     /// Completes when there may be new work: a hint, never needed for progress (D3). A store without such hints never completes.

@@ -22,7 +22,7 @@ use super::{
 };
 
 /// How many rows a claim looks at behind a line that is all of one key. That is far more than it serves of it, so that a neighbor is found long before its turn.
-const LOOKS_AHEAD: usize = 2_000;
+const LOOKS_AHEAD: usize = 10_000;
 
 /// The rows of each lane.
 type Rows = HashMap<u16, Vec<LineRow<KeyText>>>;
@@ -60,7 +60,8 @@ impl Work<'_> {
         for lane in &mut self.lanes {
             let read = rows.remove(&lane.seen.lane).unwrap_or_default();
             let was_looked_at = behind.iter().any(|(looked, _)| *looked == lane.seen.lane);
-            let most = share.messages + if was_looked_at { looks } else { 0 };
+            let window = if whole { share.messages } else { 0 };
+            let most = window + if was_looked_at { looks } else { 0 };
             lane.line = LineRead::of(read, share, most);
         }
         if !whole {

@@ -1,4 +1,4 @@
--- For lines whose window is all of one key: looks at $5 more rows of each lane of $1, behind the position of $2 and what is known already, for a message that is
+-- For lines whose window is all of one key: looks at $5 more rows, and less once much is known, of each lane of $1, behind the position of $2 and what is known already, for a message that is
 -- not of the key $3, $4 of the window, and remembers how far it looked. Answers the lanes where there is one. Served by the primary key of message; the
 -- lanes are locked.
 WITH
@@ -23,7 +23,7 @@ WITH
         WHERE m.lane = l.lane
           AND m.position > greatest(l.ahead, g.last)
         ORDER BY m.lane, m.position
-        LIMIT $5
+        LIMIT CASE WHEN l.ahead - g.last < 20000 THEN $5 ELSE $5 / 5 END
       ) AS n
     ) AS f
   ),

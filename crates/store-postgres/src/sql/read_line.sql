@@ -2,7 +2,7 @@
 -- Flagged ones, whose key is blocked, are never whole. $4 is 1 if the share of a lane is too small to find a key that keeps a lane to itself. Served by the
 -- primary keys of message, blocked_key and start_mark; the lanes are locked.
 --
--- A line whose first $2 messages are all of one key is looked at further on, $5 rows a claim, for a message of another: so its key is found to be busy long
+-- A line whose first $2 messages are all of one key is looked at further on, $5 rows a claim and less once much is known, for a message of another: so its key is found to be busy long
 -- before that message's turn, and each row is looked at about once (lane.ahead).
 WITH
   line AS MATERIALIZED (
@@ -62,6 +62,7 @@ WITH
   lone AS MATERIALIZED (
     SELECT
       i.lane,
+      max(i.position) AS last,
       greatest(min(i.ahead), max(i.position)) AS known,
       min(i.topic) AS topic,
       min(i.key) AS key
@@ -90,7 +91,7 @@ WITH
         WHERE m.lane = o.lane
           AND m.position > o.known
         ORDER BY m.lane, m.position
-        LIMIT $5
+        LIMIT CASE WHEN o.known - o.last < 20000 THEN $5 ELSE $5 / 5 END
       ) AS n
     ) AS f
   ),
