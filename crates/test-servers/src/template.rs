@@ -1,4 +1,4 @@
-//! The result of `initdb`, kept: every cluster begins as a copy of it, which takes a tenth of the time.
+//! The result of `initdb`, kept: every cluster begins as a copy of it, which takes a fraction of the time.
 
 use std::fs;
 use std::io::Write;
