@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use outbox::postgres_sqlx::{SchemaName, WakeUp};
 
 use crate::{
     command::{dead, demo, migrate, relay, save, status},
@@ -72,12 +73,57 @@ impl Command {
 /// The store, for every command that has one.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The store: sqlite:PATH
+    /// The store: sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/DATABASE
     #[arg(long, value_name = "URL", env = "OUTBOX_STORE", hide_env_values = true)]
     pub(crate) store: String,
-    /// How long to wait for another process that holds the store
+    /// How long to wait for another process that holds the store, or for a server that does not answer
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
     pub(crate) busy_timeout: Duration,
+    #[command(flatten)]
+    pub(crate) postgres: PostgresArgs,
+}
+
+/// Where and how the tables are on Postgres.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Postgres")]
+pub(crate) struct PostgresArgs {
+    /// The schema that holds the outbox tables
+    #[arg(long, value_name = "NAME", env = "OUTBOX_SCHEMA", default_value_t)]
+    pub(crate) schema: SchemaName,
+    /// The server is reached through a pooler such as pgbouncer in transaction mode: prepare no statements
+    #[arg(long)]
+    pub(crate) pooler: bool,
+}
+
+/// Whether saves wake relays up.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Postgres")]
+pub(crate) struct WakeUpArgs {
+    /// Let saves wake idle relays up, which poll otherwise; both sides must say it, and no pooler is in between
+    #[arg(long)]
+    wake_up: bool,
+}
+
+impl From<WakeUpArgs> for WakeUp {
+    fn from(args: WakeUpArgs) -> Self {
+        if args.wake_up {
+            Self::Notify
+        } else {
+            Self::Poll
+        }
+    }
+}
+
+#[cfg(test)]
+impl StoreArgs {
+    /// Nothing but a URL.
+    pub(crate) fn of(url: &str) -> Self {
+        Self {
+            store: url.to_owned(),
+            busy_timeout: Duration::ZERO,
+            postgres: PostgresArgs::default(),
+        }
+    }
 }
 
 /// Reads a duration such as 30s, 500ms or "1h 30m".

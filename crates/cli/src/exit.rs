@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Left,
     /// The store cannot be used; trying again does not help.
     Store,
-    /// The store is locked, or its disk is full or failed; trying again may help.
+    /// The store is locked, its server does not answer, or its disk is full or failed; trying again may help.
     Busy,
     /// The destination cannot be used.
     Destination,
@@ -31,8 +31,9 @@ Exit codes:
   2    an option or a line of input is wrong; nothing of that line or option was done
   3    relay --until-empty: only scheduled or held messages are left, or it was stopped before
   4    the store cannot be used: not there, a directory, read-only, no database, no outbox tables,
-       another schema version; trying again does not help
-  5    the store is locked, or its disk is full or failed; trying again may help
+       another schema version, a refused role or password; trying again does not help
+  5    the store is locked, its server does not answer, or its disk is full or failed; trying again
+       may help
   6    the destination cannot be used
   7    whoever read standard output has gone
   8    dead show: there is no such dead letter

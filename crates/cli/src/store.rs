@@ -1,157 +1,154 @@
 //! `--store`: opens the store that a URL names, and says in plain words why one cannot be used.
 
+mod opened;
+mod postgres;
 mod refusal;
+mod sqlite;
 
-use std::{
-    fs,
-    io::{self, ErrorKind},
-    path::Path,
-    time::Duration,
+use std::time::Duration;
+
+use outbox::{
+    migrations::{MigrationFile, Tool, postgres_files, sqlite_files},
+    postgres_sqlx::{PostgresStore, WakeUp},
+    sqlite::SqliteStore,
+    store::StoreError,
 };
 
-use outbox::sqlite::{SqliteStore, connect_options};
-use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
-use tokio::time::timeout;
-
-pub(crate) use self::refusal::{explain, failure, save_failure};
+pub(crate) use self::{
+    opened::{Opened, Tx},
+    postgres::connect_options as postgres_options,
+    refusal::{explain, failure, save_failure},
+};
 use crate::{args::StoreArgs, exit::Exit, failure::Failure, publisher::is_scheme};
 
-/// What a command does to the store's file.
+/// The kinds of stores there are, told apart by the scheme of their URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// It may make it.
-    Create,
-    /// It must be there.
-    Use,
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
 }
 
-/// An open store and the connections it uses.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) store: SqliteStore,
-    pub(crate) pool: SqlitePool,
+/// What a command asks of a store besides where it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StoreOptions {
+    /// Whether relays are woken by saves; SQLite has no such thing.
+    pub(crate) wake_up: WakeUp,
+    /// How long published messages are kept.
+    pub(crate) retain: Option<Duration>,
 }
 
-/// How long closing may take; a connection that hangs must not keep the program.
-const CLOSING: Duration = Duration::from_secs(2);
+const SUPPORTED: &str =
+    "supported are sqlite:PATH, such as sqlite:orders.db, and postgres://HOST:PORT/DATABASE";
 
-/// The most connections that one command opens.
-const CONNECTIONS: u32 = 2;
+impl Kind {
+    /// Reads the kind off a URL. The failure does not repeat the URL, since it may hold a password.
+    pub(crate) fn of(url: &str) -> Result<Self, Failure> {
+        let refused = |what: &str| Err(Failure::new(Exit::Input, what).hint(SUPPORTED));
+        match url.split_once(':') {
+            Some(("sqlite", rest)) => match rest.strip_prefix("//").unwrap_or(rest) {
+                "" => refused("--store sqlite: has no path"),
+                ":memory:" => refused("a store in memory would be gone when this command ends"),
+                _ => Ok(Self::Sqlite),
+            },
+            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => Ok(Self::Postgres),
+            Some((scheme, _)) if is_scheme(scheme) => {
+                refused(&format!("cannot open a store of scheme {scheme}"))
+            }
+            _ => refused("--store is no URL of a store"),
+        }
+    }
+}
 
 /// Opens the store, which changes nothing in it, does the work, and closes it again.
 pub(crate) async fn with<T>(
     args: &StoreArgs,
-    work: impl AsyncFnOnce(Opened) -> Result<T, Failure>,
+    work: impl AsyncFnOnce(&Opened) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let pool = pool(args, Access::Use)?;
-    let worked = match SqliteStore::open(pool.clone()).await {
-        Ok(store) => {
-            let pool = pool.clone();
-            work(Opened { store, pool }).await
+    with_options(args, StoreOptions::default(), work).await
+}
+
+/// The same with these options.
+pub(crate) async fn with_options<T>(
+    args: &StoreArgs,
+    options: StoreOptions,
+    work: impl AsyncFnOnce(&Opened) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let worked = match open(args, options).await {
+        Ok(opened) => {
+            let worked = work(&opened).await;
+            opened.close().await;
+            worked
         }
-        Err(error) => Err(failure(&error)),
+        Err(failure) => Err(failure),
     };
-    close(&pool).await;
     worked.map_err(|failure| naming(failure, args))
 }
 
+async fn open(args: &StoreArgs, options: StoreOptions) -> Result<Opened, Failure> {
+    match Kind::of(&args.store)? {
+        Kind::Sqlite => sqlite::open(args).await.map(Opened::Sqlite),
+        Kind::Postgres => postgres::open(args, options).await.map(Opened::Postgres),
+    }
+}
+
+/// Makes or upgrades the tables. Whether there was anything to do.
+pub(crate) async fn migrate(args: &StoreArgs) -> Result<bool, Failure> {
+    let migrated = match Kind::of(&args.store)? {
+        Kind::Sqlite => sqlite::migrate(args).await,
+        Kind::Postgres => postgres::migrate(args).await,
+    };
+    migrated.map_err(|failure| naming(failure, args))
+}
+
+/// The statements that make the tables; no store is looked for.
+pub(crate) fn script(args: &StoreArgs) -> Result<String, Failure> {
+    Ok(match Kind::of(&args.store)? {
+        Kind::Sqlite => SqliteStore::print_migrations(),
+        Kind::Postgres => PostgresStore::print_migrations(&args.postgres.schema),
+    })
+}
+
+/// The same as files for a tool.
+pub(crate) fn files(args: &StoreArgs, tool: Tool) -> Result<Vec<MigrationFile>, Failure> {
+    Ok(match Kind::of(&args.store)? {
+        Kind::Sqlite => sqlite_files(tool),
+        Kind::Postgres => postgres_files(&args.postgres.schema, tool),
+    })
+}
+
+/// What to make of the answer to opening a store before it is migrated: what can be opened is up to date.
+fn is_up_to_date<T>(opened: Result<T, StoreError>) -> Result<bool, StoreError> {
+    match opened {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_transient() => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
 /// The same failure, whose hint names the store where the library does not know it.
-pub(crate) fn naming(failure: Failure, args: &StoreArgs) -> Failure {
+fn naming(failure: Failure, args: &StoreArgs) -> Failure {
     let hint = failure
         .hint
         .map(|hint| hint.replace("--store ...", &named(args)));
     Failure { hint, ..failure }
 }
 
-/// The option as one types it.
+/// The options as one types them, without a password.
 fn named(args: &StoreArgs) -> String {
-    let url = &args.store;
-    let plain = |c: char| c.is_alphanumeric() || "/:._-".contains(c);
-    if url.chars().all(plain) {
-        format!("--store {url}")
+    match Kind::of(&args.store) {
+        Ok(Kind::Sqlite) => format!("--store {}", quoted(&args.store)),
+        Ok(Kind::Postgres) => postgres::named(args),
+        Err(_) => "--store ...".to_owned(),
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/:._-@".contains(c);
+    if word.chars().all(plain) {
+        word.to_owned()
     } else {
-        format!("--store '{url}'")
-    }
-}
-
-/// Closes every connection. The last one to close brings the write-ahead log back into the file, so that a copy of the file alone is whole.
-pub(crate) async fn close(pool: &SqlitePool) {
-    if timeout(CLOSING, pool.close()).await.is_err() {
-        tracing::debug!("a connection to the store did not close in time");
-    }
-}
-
-/// The connections to the database; none is opened yet, so that whatever is wrong with the file is told by the store.
-pub(crate) fn pool(args: &StoreArgs, access: Access) -> Result<SqlitePool, Failure> {
-    check_url(&args.store)?;
-    let options = connect_options(&args.store)
-        .map_err(|error| Failure::caused(Exit::Input, &error))?
-        .create_if_missing(access == Access::Create)
-        .busy_timeout(args.busy_timeout);
-    check_file(options.get_filename(), access).map_err(|failure| naming(failure, args))?;
-    Ok(SqlitePoolOptions::new()
-        .max_connections(CONNECTIONS)
-        .connect_lazy_with(options))
-}
-
-/// Refuses what is no URL of an `SQLite` file. The failure does not repeat the URL, since it may hold a password.
-pub(crate) fn check_url(url: &str) -> Result<(), Failure> {
-    let refused = |what: String| {
-        Failure::new(Exit::Input, what).hint("supported is sqlite:PATH, such as sqlite:orders.db")
-    };
-    match url.split_once(':') {
-        Some(("sqlite", rest)) => match rest.strip_prefix("//").unwrap_or(rest) {
-            "" => Err(refused("--store sqlite: has no path".to_owned())),
-            ":memory:" => Err(refused(
-                "a store in memory would be gone when this command ends".to_owned(),
-            )),
-            _ => Ok(()),
-        },
-        Some((scheme, _)) if is_scheme(scheme) => {
-            Err(refused(format!("cannot open a store of scheme {scheme}")))
-        }
-        _ => Err(refused("--store is no URL of a store".to_owned())),
-    }
-}
-
-/// Asks the file system first: it says more than the database would.
-fn check_file(path: &Path, access: Access) -> Result<(), Failure> {
-    let refused = |what: &str| Failure::new(Exit::Store, format!("{} {what}", path.display()));
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
-            Err(refused("is a directory, not a database").hint("name a file in it"))
-        }
-        Ok(found) if found.permissions().readonly() => Err(refused("is read-only")
-            .hint("nothing was changed; make the file writable, its folder too")),
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => match access {
-            Access::Use => Err(refused("is not there")
-                .hint("check the path, or make the store: outbox migrate --store ...")),
-            Access::Create => folder_of(path)
-                .map_err(|error| refused(&format!("cannot be made: {error}")))
-                .and_then(|is_dir| {
-                    if is_dir {
-                        Ok(())
-                    } else {
-                        Err(refused("cannot be made: its folder is not there")
-                            .hint("make the folder first"))
-                    }
-                }),
-        },
-        Err(error) => Err(refused(&format!("cannot be opened: {error}"))),
-    }
-}
-
-/// Whether the folder that is to hold `path` is one.
-fn folder_of(path: &Path) -> io::Result<bool> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => return Ok(true),
-    };
-    match fs::metadata(folder) {
-        Ok(found) => Ok(found.is_dir()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+        format!("'{word}'")
     }
 }
 
@@ -162,10 +159,7 @@ mod tests {
     #[test]
     fn a_hint_names_the_store_as_one_types_it() {
         let hint = |store: &str| {
-            let args = StoreArgs {
-                store: store.to_owned(),
-                busy_timeout: Duration::ZERO,
-            };
+            let args = StoreArgs::of(store);
             let failure = Failure::new(Exit::Store, "").hint("run `outbox migrate --store ...`");
             naming(failure, &args).hint.unwrap()
         };
@@ -177,12 +171,19 @@ mod tests {
             hint("sqlite:my orders.db?mode=rw"),
             "run `outbox migrate --store 'sqlite:my orders.db?mode=rw'`"
         );
+        assert_eq!(
+            hint("postgres://me:s3cret@db:5433/shop?sslmode=require"),
+            "run `outbox migrate --store 'postgres://***@db:5433/shop'`"
+        );
     }
 
     #[test]
     fn a_url_that_is_no_store_is_refused_without_showing_it() {
         for url in ["sqlite:orders.db", "sqlite:///var/orders.db"] {
-            assert!(check_url(url).is_ok());
+            assert_eq!(Kind::of(url).unwrap(), Kind::Sqlite);
+        }
+        for url in ["postgres://me:secret@db/orders", "postgresql:///orders"] {
+            assert_eq!(Kind::of(url).unwrap(), Kind::Postgres);
         }
         for url in [
             "",
@@ -190,10 +191,11 @@ mod tests {
             "sqlite:",
             "sqlite://",
             "sqlite::memory:",
-            "postgres://me:secret@db/orders",
+            "postgres:secret",
+            "mysql://me:secret@db/orders",
             "Postgres://me:secret@db/orders",
         ] {
-            let refused = check_url(url).unwrap_err();
+            let refused = Kind::of(url).unwrap_err();
             assert_eq!(refused.exit, Exit::Input);
             let told = refused.to_string();
             assert!(

@@ -8,6 +8,9 @@
 #[path = "support/program.rs"]
 #[expect(dead_code, reason = "the other tests use more of it")]
 mod program;
+#[path = "support/schema.rs"]
+#[expect(dead_code, reason = "the other tests use more of it")]
+mod schema;
 
 use std::{
     env, fs,

@@ -9,9 +9,14 @@
 //! | you want to | look at | feature |
 //! | --- | --- | --- |
 //! | save messages in your transaction | [`Outbox::write`], [`Outbox::save`], [`Outbox::save_all`] | |
+//! | the same on a connection that blocks | [`Outbox::write_sync`], [`Outbox::save_sync`], [`Outbox::save_all_sync`] | |
 //! | make an envelope, or a message without one | [`Envelope`], [`Message`], [`Key`] | |
 //! | schedule a message, or save it once | [`Save`] | |
 //! | keep messages in SQLite | `sqlite` | `sqlite` |
+//! | keep messages in Postgres, through sqlx | `postgres_sqlx` | `postgres-sqlx` |
+//! | keep messages in Postgres, through diesel-async | `postgres_diesel` | `postgres-diesel` |
+//! | keep messages in Postgres, through diesel's blocking connections | `postgres_diesel` | `postgres-diesel-sync` |
+//! | run the tables' statements yourself | `migrations` | with a store |
 //! | keep messages in memory, in tests | `Outbox::memory`, `memory` | `memory` |
 //! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
 //! | publish to a file or to standard output | `file` | `file` |
@@ -83,9 +88,21 @@ pub use outbox_backoff as backoff;
 #[cfg(feature = "memory")]
 pub use outbox_store_memory as memory;
 
+/// Messages in a Postgres database, through diesel and diesel-async.
+#[cfg(feature = "postgres-diesel")]
+pub use outbox_store_postgres_diesel as postgres_diesel;
+
+/// Messages in a Postgres database, through sqlx.
+#[cfg(feature = "postgres-sqlx")]
+pub use outbox_store_postgres_sqlx as postgres_sqlx;
+
 /// Messages in an SQLite file, through sqlx.
 #[cfg(feature = "sqlite")]
 pub use outbox_store_sqlite as sqlite;
+
+/// The statements that make the tables, as a script and as files for the migrations of an application.
+#[cfg(feature = "migrations")]
+pub use outbox_migrations as migrations;
 
 /// Publishes to a file or to standard output, a line of JSON for each message.
 #[cfg(feature = "file")]

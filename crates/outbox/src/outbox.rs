@@ -2,7 +2,7 @@
 
 use outbox_envelope::{Envelope, EnvelopeError};
 use outbox_message::{InvalidMessage, Key, Message};
-use outbox_store::{OutboxWriter, Save, SaveError, Saved};
+use outbox_store::{OutboxWriter, Save, SaveError, Saved, SyncOutboxWriter};
 use thiserror::Error;
 
 /// Saves messages inside the caller's own transaction. Cheap to clone, and shared between tasks.
@@ -39,11 +39,7 @@ impl<S> Outbox<S> {
     where
         S: OutboxWriter<C>,
     {
-        let key = key.into().check()?;
-        let message = Message {
-            key,
-            ..envelope.to_message()?
-        };
+        let message = message_of(envelope, key.into())?;
         Ok(self.store.save(tx, Save::from(&message)).await?)
     }
 
@@ -78,6 +74,64 @@ impl<S> Outbox<S> {
     {
         self.store.save_all(tx, saves).await
     }
+
+    /// [`write`](Self::write) for connections that block, such as diesel's own.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError`] if the envelope cannot be encoded, the key breaks a limit, or the store refuses. Nothing is saved then.
+    pub fn write_sync<'k, C: ?Sized>(
+        &self,
+        tx: &mut C,
+        envelope: Envelope,
+        key: impl Into<Key<'k>>,
+    ) -> Result<Saved, WriteError>
+    where
+        S: SyncOutboxWriter<C>,
+    {
+        let message = message_of(envelope, key.into())?;
+        Ok(self.store.save(tx, Save::from(&message))?)
+    }
+
+    /// [`save`](Self::save) for connections that block.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`] if the store refuses. Nothing is saved then.
+    pub fn save_sync<'a, C: ?Sized>(
+        &self,
+        tx: &mut C,
+        save: impl Into<Save<'a>>,
+    ) -> Result<Saved, SaveError>
+    where
+        S: SyncOutboxWriter<C>,
+    {
+        self.store.save(tx, save.into())
+    }
+
+    /// [`save_all`](Self::save_all) for connections that block.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`] if the store refuses any of them. Nothing is saved then.
+    pub fn save_all_sync<C: ?Sized>(
+        &self,
+        tx: &mut C,
+        saves: &[Save<'_>],
+    ) -> Result<Vec<Saved>, SaveError>
+    where
+        S: SyncOutboxWriter<C>,
+    {
+        self.store.save_all(tx, saves)
+    }
+}
+
+fn message_of(envelope: Envelope, key: Key<'_>) -> Result<Message, WriteError> {
+    let key = key.check()?;
+    Ok(Message {
+        key,
+        ..envelope.to_message()?
+    })
 }
 
 #[cfg(feature = "memory")]

@@ -191,6 +191,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         on: &[
             "outbox-engine",
             "outbox-inbox",
+            "outbox-migrations",
             "outbox-store-*",
             "outbox-publisher-*",
             "outbox-envelope",

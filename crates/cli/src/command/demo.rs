@@ -3,18 +3,19 @@
 
 mod doomed;
 mod flaky;
+mod shop;
 mod stage;
 mod verdict;
 mod writers;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use outbox::{
     file::FilePublisher,
     relay::{Relay, RelayError, Report},
-    store::{OutboxOperator, Status},
+    store::Status,
 };
 use tokio::{
     sync::watch,
@@ -32,14 +33,19 @@ use crate::{
 /// Writers save business rows and messages in one transaction, and roll some back. Three relays publish them to one file;
 /// one of them, a process of its own, is killed without warning. The publishers fail now and then: the message is refused,
 /// the destination is down, or the message arrives and the answer is lost. At the end the file is compared with the
-/// business rows. Everything happens in a temporary folder.
+/// business rows. Everything happens in a temporary folder; with --store also in a schema of the demo's own, which is
+/// dropped at the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   outbox demo
   outbox demo --messages 20000 --keys 500 --fail 20 --json
+  outbox demo --store postgres://owner@localhost/shop
 
-Exit codes: 0 every promise held, 1 a promise broke, 2 wrong option (see outbox --help)")]
+Exit codes: 0 every promise held, 1 a promise broke, 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(crate) struct DemoArgs {
+    /// A Postgres database to play in, postgres://USER:PASSWORD@HOST:PORT/DATABASE, instead of a temporary SQLite file
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// How many messages are written, some of them in transactions that roll back
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one)]
     messages: usize,
@@ -55,14 +61,17 @@ pub(crate) struct DemoArgs {
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) async fn run(args: DemoArgs, output: Output) -> Result<Exit, Failure> {
-    let bar = progress(args.messages, output);
     let stop = signals::stop()?;
+    let stage = Arc::new(Stage::set(args.store.as_deref()).await?);
+    let bar = progress(args.messages, output);
     let verdict = tokio::select! {
-        verdict = play(&args, &bar) => verdict,
+        verdict = play(&stage, &args, &bar) => verdict,
         () = stop => Err(Failure::new(Exit::Broken, "the demo was stopped before its end")),
     };
     bar.finish_and_clear();
+    let struck = stage.strike().await;
     let verdict = verdict?;
+    struck?;
     output.result(&verdict, || verdict.text())?;
     Ok(if verdict.holds() {
         Exit::Done
@@ -71,31 +80,30 @@ pub(crate) async fn run(args: DemoArgs, output: Output) -> Result<Exit, Failure>
     })
 }
 
-async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
-    let stage = Stage::set().await?;
+async fn play(stage: &Arc<Stage>, args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
     let begun = Instant::now();
-    let writers = Writers::start(&stage, args.messages, args.keys);
-    let mut doomed = Doomed::start(&stage)?;
-    let status = watch_until(&stage, &writers, bar, |status, done| {
-        Doomed::was_at_work(&stage, status) || done || doomed.has_ended()
+    let writers = Writers::start(stage, args.messages, args.keys);
+    let mut doomed = Doomed::start(stage)?;
+    let status = watch_until(stage, &writers, bar, |status, done| {
+        Doomed::was_at_work(stage, status) || done || doomed.has_ended()
     })
     .await?;
-    let was_at_work = Doomed::was_at_work(&stage, &status);
+    let was_at_work = Doomed::was_at_work(stage, &status);
 
     let (stop, _) = watch::channel(false);
     let mut relays = JoinSet::new();
     for name in ["first", "second"] {
-        relays.spawn(relay(&stage, name, args.fail, stop.subscribe())?);
+        relays.spawn(relay(stage, name, args.fail, stop.subscribe())?);
     }
     let half = args.messages / 2;
-    watch_until(&stage, &writers, bar, |status, done| {
+    watch_until(stage, &writers, bar, |status, done| {
         let at_work = Doomed::is_seen(status) || doomed.has_ended();
         writers.written() >= half && at_work || done
     })
     .await?;
     let killed = doomed.kill().await? && was_at_work;
 
-    watch_until(&stage, &writers, bar, |_, done| done).await?;
+    watch_until(stage, &writers, bar, |_, done| done).await?;
     let took = begun.elapsed();
     let written = writers.finish().await?;
     stop.send_replace(true);
@@ -104,7 +112,7 @@ async fn play(args: &DemoArgs, bar: &ProgressBar) -> Result<Verdict, Failure> {
         let report = report.map_err(|error| Failure::caused(Exit::Broken, &error))?;
         reports.push(report.map_err(|error| Failure::caused(Exit::Broken, &error))?);
     }
-    Verdict::judge(&stage, written, &reports, killed, took).await
+    Verdict::judge(stage, written, &reports, killed, took).await
 }
 
 /// A relay in this process, until it is told to stop.
@@ -117,7 +125,7 @@ fn relay(
     let publisher = FilePublisher::open(&stage.published)
         .map_err(|error| Failure::caused(Exit::Broken, &error))?;
     let relay = Relay::with_config(
-        stage.store.clone(),
+        stage.opened.relay_side(),
         Flaky::new(publisher, fail),
         Stage::relay_config(name),
     )
@@ -140,7 +148,8 @@ async fn watch_until(
         // Asked before the status, which would not know of what is written after it.
         let (written, all_written) = (writers.written(), writers.are_done());
         let status = stage
-            .store
+            .opened
+            .operator()
             .status()
             .await
             .map_err(|error| store::failure(&error))?;

@@ -4,25 +4,25 @@ mod misfit;
 mod options;
 mod until;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 use outbox::{
     relay::{Relay, RelayError, Report},
-    sqlite::SqliteStore,
     store::{OutboxOperator, Status},
 };
 use serde::Serialize;
 
 use self::options::RelayOptions;
 use crate::{
-    args::{StoreArgs, duration},
+    args::{StoreArgs, WakeUpArgs, duration},
     command::status::retrying,
     exit::Exit,
     failure::Failure,
     output::Output,
     publisher::Destination,
-    signals, store,
+    signals,
+    store::{self, StoreOptions},
     table::count,
 };
 
@@ -42,7 +42,7 @@ use crate::{
     after_help = "Examples:
   outbox relay --store sqlite:orders.db --to file:published.ndjson
   outbox relay --store sqlite:orders.db --to stdout: --until-empty | ./consumer
-  outbox relay --store sqlite:orders.db --to stdout: --for 10m --lease 10s --max-attempts 3
+  outbox relay --store postgres://app@localhost/shop --to stdout: --for 10m --lease 10s --max-attempts 3
 
 Exit codes: 0 done or stopped, 2 wrong option, 3 --until-empty left messages, 4 and 5 the store,
 6 the destination, 7 the reader of standard output has gone (see outbox --help)"
@@ -50,6 +50,8 @@ Exit codes: 0 done or stopped, 2 wrong option, 3 --until-empty left messages, 4 
 pub(crate) struct RelayArgs {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    wake_up: WakeUpArgs,
     /// Where to publish: stdout: or file:PATH
     #[arg(long, value_name = "URL", env = "OUTBOX_TO", hide_env_values = true)]
     to: String,
@@ -137,11 +139,14 @@ async fn relay(
     output: Output,
 ) -> Result<Exit, Failure> {
     let config = args.options.config()?;
-    store::with(&args.store, async |opened| {
-        let store = Arc::new(opened.store);
-        let relay = Relay::with_config(Arc::clone(&store), destination.open()?, config)
+    let wanted = StoreOptions {
+        wake_up: args.wake_up.into(),
+        ..StoreOptions::default()
+    };
+    store::with_options(&args.store, wanted, async |opened| {
+        let relay = Relay::with_config(opened.relay_side(), destination.open()?, config)
             .map_err(|error| Failure::caused(Exit::Input, &error))?;
-        let watched = args.until_empty.then_some(&*store);
+        let watched = args.until_empty.then_some(opened.operator());
         let mut ended = Ended::Signal;
         let stop = until::first(&mut ended, signals::stop()?, args.time, watched);
         let report = relay.run(stop).await.map_err(|error| failure(&error))?;
@@ -159,7 +164,7 @@ async fn relay(
     .await
 }
 
-async fn pending(store: &SqliteStore) -> Result<Pending, Failure> {
+async fn pending(store: &dyn OutboxOperator) -> Result<Pending, Failure> {
     let status = store.status().await;
     let status = status.map_err(|error| store::failure(&error))?;
     Ok(Pending::from(&status))

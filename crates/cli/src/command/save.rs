@@ -7,19 +7,19 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 use outbox::{
     message::Topic,
-    store::{Due, OutboxWriter, Save},
+    store::{Due, Save},
 };
 use serde::Serialize;
 use tokio::task::block_in_place;
 
 use self::lines::Lines;
 use crate::{
-    args::StoreArgs,
+    args::{StoreArgs, WakeUpArgs},
     exit::Exit,
     failure::Failure,
     line::{self, EnvelopeOptions, Input, Pointer},
     output::Output,
-    store::{self, Opened},
+    store::{self, Opened, StoreOptions},
     table::count,
 };
 
@@ -45,7 +45,7 @@ use crate::{
     verbatim_doc_comment,
     after_help = "Examples:
   outbox save --store sqlite:orders.db messages.ndjson
-  tail -n +2001 messages.ndjson | outbox save --store sqlite:orders.db
+  tail -n +2001 messages.ndjson | outbox save --store postgres://app@localhost/shop
   outbox save --store sqlite:orders.db --topic orders --key-field /data/order_id envelopes.ndjson
 
 Exit codes: 0 done, 2 a bad line or option, 4 and 5 the store (see outbox --help)"
@@ -53,6 +53,8 @@ Exit codes: 0 done, 2 a bad line or option, 4 and 5 the store (see outbox --help
 pub(crate) struct SaveArgs {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    wake_up: WakeUpArgs,
     /// The file to read, or - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
@@ -110,9 +112,13 @@ pub(crate) async fn run(args: SaveArgs, output: Output) -> Result<Exit, Failure>
         topic: args.topic,
         key: args.key_field,
     };
-    store::with(&args.store, async |opened| {
+    let wanted = StoreOptions {
+        wake_up: args.wake_up.into(),
+        ..StoreOptions::default()
+    };
+    store::with_options(&args.store, wanted, async |opened| {
         let mut progress = Progress::default();
-        match save(&mut lines, &options, &opened, &mut progress).await {
+        match save(&mut lines, &options, opened, &mut progress).await {
             Ok(()) => {
                 output.result(&progress, || progress.text())?;
                 Ok(Exit::Done)
@@ -163,11 +169,10 @@ async fn commit(opened: &Opened, inputs: &[Input]) -> Result<(), Failure> {
     let what = "the messages were not saved";
     let saves: Vec<Save<'_>> = inputs.iter().map(save_of).collect();
     let mut tx = opened
-        .pool
-        .begin_with("BEGIN IMMEDIATE")
+        .begin()
         .await
         .map_err(|error| store::explain(&error, what))?;
-    OutboxWriter::save_all(&opened.store, &mut *tx, &saves)
+    tx.save_all(&saves)
         .await
         .map_err(|error| store::save_failure(&error))?;
     tx.commit()

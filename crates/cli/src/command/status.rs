@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use clap::Args;
-use outbox::store::{OutboxOperator, Status};
+use outbox::store::Status;
 
 use self::{json::Shown, text::text};
 use crate::{args::StoreArgs, exit::Exit, failure::Failure, output::Output, store};
@@ -15,7 +15,7 @@ use crate::{args::StoreArgs, exit::Exit, failure::Failure, output::Output, store
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   outbox status --store sqlite:orders.db
-  outbox status --store sqlite:orders.db --json | jq .pending.total
+  outbox status --store postgres://app@localhost/shop --json | jq .pending.total
 
 Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(crate) struct StatusArgs {
@@ -25,7 +25,7 @@ pub(crate) struct StatusArgs {
 
 pub(crate) async fn run(args: StatusArgs, output: Output) -> Result<Exit, Failure> {
     let status = store::with(&args.store, async |opened| {
-        let status = opened.store.status().await;
+        let status = opened.operator().status().await;
         status.map_err(|error| store::failure(&error))
     })
     .await?;

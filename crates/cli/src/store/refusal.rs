@@ -1,9 +1,13 @@
 //! Why a store refused, in plain words: the exit code, what happened, and what to do. Opening a store is not here.
 
+mod postgres;
+mod sqlite;
+
 use std::error::Error;
 
 use outbox::store::{SaveError, StoreError};
 
+pub(super) use self::postgres::{Server, unreachable};
 use crate::{
     exit::Exit,
     failure::{Failure, chain},
@@ -46,64 +50,32 @@ fn other_schema(found: i64, expected: i64, hint: &str) -> Failure {
     Failure::new(Exit::Store, what).hint(hint)
 }
 
+/// What an error of a database means: the exit code, why, and what to do.
+type Meaning = (Exit, &'static str, &'static str);
+
 /// Why the database refused, by its own code.
 pub(crate) fn explain(error: &(dyn Error + 'static), what: &str) -> Failure {
-    match sqlite_code(error).and_then(meaning) {
+    let meaning = driver_error(error).and_then(|error| match error {
+        sqlx::Error::Database(answer) => {
+            sqlite::meaning(&**answer).or_else(|| postgres::meaning(&**answer))
+        }
+        other => postgres::lost(other),
+    });
+    match meaning {
         Some((exit, why, hint)) => Failure::new(exit, format!("{what}: {why}")).hint(hint),
         None => Failure::new(Exit::Broken, format!("{what}: {}", chain(error))),
     }
 }
 
-/// What a primary result code means: the exit code, why, and what to do. Only what passes by itself, or by making room,
-/// is worth trying again.
-fn meaning(code: i32) -> Option<(Exit, &'static str, &'static str)> {
-    Some(match code {
-        5 | 6 => (
-            Exit::Busy,
-            "the database is locked by another process",
-            "nothing was lost; try again, or wait longer with --busy-timeout",
-        ),
-        8 => (
-            Exit::Store,
-            "the database is read-only",
-            "make the file and its folder writable",
-        ),
-        10 => (
-            Exit::Busy,
-            "the disk cannot be read or written",
-            "nothing was lost; check the disk and try again",
-        ),
-        11 => (
-            Exit::Store,
-            "the database file is damaged",
-            "stop every program that uses it and restore it from a backup",
-        ),
-        13 => (
-            Exit::Busy,
-            "the disk is full",
-            "nothing was lost; make room and try again",
-        ),
-        3 | 14 => (
-            Exit::Store,
-            "the database file cannot be opened",
-            "check the permissions of the file and of its folder",
-        ),
-        26 => (
-            Exit::Store,
-            "the file is not an SQLite database",
-            "check the path; nothing was changed",
-        ),
-        _ => return None,
-    })
-}
-
-/// The primary result code of SQLite, wherever it is among the sources.
-fn sqlite_code(error: &(dyn Error + 'static)) -> Option<i32> {
+/// The driver's error, wherever it is among the sources.
+fn driver_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e sqlx::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(sqlx::Error::Database(database)) = error.downcast_ref() {
-            let code: i32 = database.code()?.parse().ok()?;
-            return Some(code & 0xFF);
+        if let Some(error) = error.downcast_ref::<sqlx::Error>() {
+            return Some(error);
+        }
+        if let Some(error) = error.downcast_ref::<outbox::postgres_sqlx::SqlxError>() {
+            return Some(&error.0);
         }
         next = error.source();
     }
@@ -115,11 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_may_pass_is_worth_trying_again() {
-        let busy: Vec<i32> = (0..=101)
-            .filter(|code| meaning(*code).is_some_and(|(exit, ..)| exit == Exit::Busy))
-            .collect();
-        assert_eq!(busy, [5, 6, 10, 13]);
+    fn what_is_not_known_is_told_as_it_is() {
         let unknown = explain(&sqlx::Error::RowNotFound, "it failed");
         assert_eq!(unknown.exit, Exit::Broken);
     }

@@ -195,10 +195,12 @@ fn a_store_in_memory_is_refused_with_a_hint() {
 fn passwords_never_show() {
     let place = Place::migrated();
     let secret = "s3cr3t";
-    let url = format!("postgres://me:{secret}@db/orders");
+    let url = format!("mysql://me:{secret}@db/orders");
+    let cut_short = format!("postgres://me:12/{secret}@db/orders");
     for args in [
         vec!["status", "--store", &url],
         vec!["status", "--json", "--store", &url],
+        vec!["status", "--store", &cut_short],
         vec!["status", &url],
         vec!["relay", "--to", &url],
         vec!["relay", "--json", "--to", &url],
@@ -217,7 +219,7 @@ fn passwords_never_show() {
     place
         .run(&["status", "--store", &url], "")
         .expect(2)
-        .says(&["scheme postgres", "sqlite:PATH"]);
+        .says(&["scheme mysql", "sqlite:PATH", "postgres://"]);
 }
 
 #[test]

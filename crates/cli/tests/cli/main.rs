@@ -11,7 +11,10 @@ mod documented;
 mod errors;
 mod help;
 mod main_job;
+mod postgres;
 #[path = "../support/program.rs"]
 mod program;
 mod save;
+#[path = "../support/schema.rs"]
+mod schema;
 mod stop;

@@ -12,9 +12,12 @@ use serde_json::Value;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 
-/// A temporary folder with a store `orders.db` and a file `published.ndjson`, neither of which exists yet.
+use crate::schema::Schema;
+
+/// A temporary folder with a file `published.ndjson`, and a store: `orders.db` in the folder, or a schema of its own on Postgres. None of it exists yet.
 pub(crate) struct Place {
     folder: TempDir,
+    schema: Option<Schema>,
 }
 
 /// A program that has ended.
@@ -29,7 +32,20 @@ impl Place {
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
+            schema: None,
         }
+    }
+
+    pub(crate) fn on_postgres() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            schema: Some(Schema::new()),
+        }
+    }
+
+    /// The schema on Postgres.
+    pub(crate) fn schema(&self) -> &Schema {
+        self.schema.as_ref().expect("the place is on Postgres")
     }
 
     /// With the outbox tables made.
@@ -44,7 +60,10 @@ impl Place {
     }
 
     pub(crate) fn store(&self) -> String {
-        format!("sqlite:{}", self.path("orders.db").display())
+        match &self.schema {
+            Some(schema) => schema.url.clone(),
+            None => format!("sqlite:{}", self.path("orders.db").display()),
+        }
     }
 
     pub(crate) fn to_file(&self) -> String {
@@ -58,6 +77,10 @@ impl Place {
             .args(args)
             .current_dir(self.folder.path())
             .env("OUTBOX_STORE", self.store())
+            .env(
+                "OUTBOX_SCHEMA",
+                self.schema.as_ref().map_or("outbox", |schema| &schema.name),
+            )
             .env_remove("OUTBOX_TO")
             .env_remove("OUTBOX_LOG_FORMAT")
             .env_remove("RUST_LOG")
@@ -107,9 +130,12 @@ impl Place {
         }
     }
 
-    /// Runs statements on the store with a connection of its own.
+    /// Runs statements on the store with a connection of its own. The tables are named as SQLite has them.
     pub(crate) fn sql(&self, statements: &str) {
-        self.with_sql(statements, || {});
+        match &self.schema {
+            Some(schema) => schema.sql(&statements.replace("outbox_", "")),
+            None => self.with_sql(statements, || {}),
+        }
     }
 
     /// Runs statements and keeps their connection open meanwhile.

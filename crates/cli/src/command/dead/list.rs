@@ -3,7 +3,7 @@
 use clap::Args;
 use outbox::{
     message::Position,
-    store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator},
+    store::{DeadFilter, DeadLetter, DeadPage, DeadPayload},
 };
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   outbox dead list --store sqlite:orders.db --topic orders
-  outbox dead list --store sqlite:orders.db --after 4711 --limit 500 --json
+  outbox dead list --store postgres://app@localhost/shop --after 4711 --limit 500 --json
 
 Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(super) struct ListArgs {
@@ -92,8 +92,9 @@ pub(super) async fn run(args: ListArgs, output: Output) -> Result<Exit, Failure>
     };
     let (matching, letters) = store::with(&args.store, async |opened| {
         let failed = |error| store::failure(&error);
-        let counted = opened.store.count_dead(&page.filter).await;
-        let letters = opened.store.dead_letters(&page, DeadPayload::Omit).await;
+        let operator = opened.operator();
+        let counted = operator.count_dead(&page.filter).await;
+        let letters = operator.dead_letters(&page, DeadPayload::Omit).await;
         Ok((counted.map_err(failed)?.0, letters.map_err(failed)?))
     })
     .await?;

@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use clap::Args;
 use outbox::{
     message::{MessageId, Position},
-    store::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator},
+    store::{DeadFilter, DeadLetter, DeadPage, DeadPayload},
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -70,7 +70,8 @@ pub(super) async fn run(args: ShowArgs, output: Output) -> Result<Exit, Failure>
         limit: 1,
     };
     let letters = store::with(&args.store, async |opened| {
-        let letters = opened.store.dead_letters(&page, DeadPayload::Include).await;
+        let operator = opened.operator();
+        let letters = operator.dead_letters(&page, DeadPayload::Include).await;
         letters.map_err(|error| store::failure(&error))
     })
     .await?;

@@ -1,10 +1,7 @@
 //! `outbox dead redrive` and `outbox dead discard`: in bounded steps, up to what was dead when the command began.
 
 use clap::{ArgGroup, Args};
-use outbox::{
-    sqlite::SqliteStore,
-    store::{DeadFilter, DeadPage, OutboxOperator},
-};
+use outbox::store::{DeadFilter, DeadPage, OutboxOperator};
 use serde::Serialize;
 
 use super::FilterArgs;
@@ -89,7 +86,7 @@ pub(super) async fn discard(args: DiscardArgs, output: Output) -> Result<Exit, F
 async fn run(args: StepArgs, step: Step, output: Output) -> Result<Exit, Failure> {
     let filter = DeadFilter::from(args.filter);
     let shown = store::with(&args.store, async |opened| {
-        walk(&opened.store, step, filter, args.dry_run).await
+        walk(opened.operator(), step, filter, args.dry_run).await
     })
     .await?;
     output.result(&shown, || text(step, &shown))?;
@@ -98,7 +95,7 @@ async fn run(args: StepArgs, step: Step, output: Output) -> Result<Exit, Failure
 
 /// Counts what matches, and unless that is all, goes through it.
 async fn walk(
-    store: &SqliteStore,
+    store: &dyn OutboxOperator,
     step: Step,
     filter: DeadFilter,
     dry_run: bool,

@@ -25,8 +25,11 @@ impl Doomed {
         let mut to = std::ffi::OsString::from("file:");
         to.push(&stage.published);
         let child = Command::new(env::current_exe().map_err(failed)?)
-            .args(["relay", "--name", NAME, "--store", &stage.url, "--to"])
+            .args(["relay", "--name", NAME, "--to"])
             .arg(to)
+            // Not as arguments, which every user of the machine can read.
+            .env("OUTBOX_STORE", &stage.url)
+            .env("OUTBOX_SCHEMA", stage.schema.as_str())
             .args(["--lease", &humantime::format_duration(LEASE).to_string()])
             .env("RUST_LOG", "off")
             .stdin(Stdio::null())

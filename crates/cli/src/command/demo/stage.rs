@@ -4,24 +4,27 @@ use std::{path::PathBuf, time::Duration};
 
 use outbox::{
     backoff::Backoff,
+    postgres_sqlx::{PostgresConfig, PostgresStore, SchemaName},
     relay::RelayConfig,
     sqlite::{SqliteStore, connect_options},
 };
-use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
+use sqlx::{AssertSqlSafe, postgres::PgPoolOptions, sqlite::SqlitePoolOptions};
 use tempfile::TempDir;
 
+use super::shop;
 use crate::{
     exit::Exit,
     failure::Failure,
-    store::{explain, failure},
+    store::{Kind, Opened, explain, failure, postgres_options},
 };
 
-/// A temporary folder with a database of business rows and messages, and the file that messages are published to.
+/// A database of business rows and messages, and the file that messages are published to.
 #[derive(Debug)]
 pub(super) struct Stage {
-    pub(super) store: SqliteStore,
-    pub(super) pool: SqlitePool,
+    pub(super) opened: Opened,
     pub(super) url: String,
+    /// The schema of the demo's own, on Postgres.
+    pub(super) schema: SchemaName,
     pub(super) published: PathBuf,
     /// Removed when the stage is dropped, last of all.
     _folder: TempDir,
@@ -32,17 +35,12 @@ pub(super) const LEASE: Duration = Duration::from_secs(1);
 
 const CONNECTIONS: u32 = 8;
 
-const BUSINESS_TABLE: &str = "
-    create table purchase (
-        message_id text primary key,
-        customer text not null,
-        number integer not null,
-        payload text not null,
-        unique (customer, number)
-    )";
+/// What the schemas of demos are called, before a number.
+const SCHEMA: &str = "outbox_demo_";
 
 impl Stage {
-    pub(super) async fn set() -> Result<Self, Failure> {
+    /// Sets the stage: on a temporary file, or in a schema of its own on this server.
+    pub(super) async fn set(store: Option<&str>) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new()
             .prefix("outbox-demo-")
             .tempdir()
@@ -52,30 +50,57 @@ impl Stage {
                     format!("cannot make a temporary folder: {error}"),
                 )
             })?;
-        let url = format!("sqlite:{}", folder.path().join("shop.db").display());
-        let options = connect_options(&url)
-            .map_err(|error| failure(&error))?
-            .busy_timeout(Duration::from_secs(30))
-            .create_if_missing(true);
-        let pool = SqlitePoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .connect_lazy_with(options);
-        SqliteStore::migrate(&pool)
-            .await
-            .map_err(|error| failure(&error))?;
-        sqlx::query(BUSINESS_TABLE)
-            .execute(&pool)
-            .await
-            .map_err(|error| explain(&error, "the demo cannot make its table"))?;
-        let store = SqliteStore::open(pool.clone())
-            .await
-            .map_err(|error| failure(&error))?;
-        Ok(Self {
-            store,
-            pool,
+        let schema = format!("{SCHEMA}{}", rand::random::<u32>());
+        let schema: SchemaName = schema
+            .parse()
+            .map_err(|error| Failure::caused(Exit::Broken, &error))?;
+        let own = format!("sqlite:{}", folder.path().join("shop.db").display());
+        let url = match store {
+            None => own,
+            Some(url) => match Kind::of(url)? {
+                Kind::Postgres => url.to_owned(),
+                Kind::Sqlite => {
+                    let what = "the demo makes a temporary SQLite database of its own";
+                    return Err(Failure::new(Exit::Input, what)
+                        .hint("leave --store out, or name a Postgres database"));
+                }
+            },
+        };
+        let opened = if store.is_some() {
+            Opened::Postgres(postgres(&url, &schema).await?)
+        } else {
+            Opened::Sqlite(sqlite(&url).await?)
+        };
+        let stage = Self {
+            opened,
             url,
+            schema,
             published: folder.path().join("published.ndjson"),
             _folder: folder,
+        };
+        match shop::open(&stage).await {
+            Ok(()) => Ok(stage),
+            Err(failure) => {
+                stage.strike().await?;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Takes away whatever the demo made.
+    pub(super) async fn strike(&self) -> Result<(), Failure> {
+        let dropped = match &self.opened {
+            Opened::Sqlite(_) => Ok(()),
+            Opened::Postgres(store) => {
+                let drop = format!("drop schema {} cascade", self.schema.quoted());
+                let dropped = sqlx::raw_sql(AssertSqlSafe(drop)).execute(store.pool());
+                dropped.await.map(|_| ())
+            }
+        };
+        self.opened.close().await;
+        dropped.map_err(|error| {
+            let what = format!("the demo cannot drop its schema {}", self.schema);
+            explain(&error, &what)
         })
     }
 
@@ -94,4 +119,34 @@ impl Stage {
             ..RelayConfig::default()
         }
     }
+}
+
+async fn sqlite(url: &str) -> Result<SqliteStore, Failure> {
+    let options = connect_options(url)
+        .map_err(|error| failure(&error))?
+        .busy_timeout(Duration::from_secs(30))
+        .create_if_missing(true);
+    let pool = SqlitePoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .connect_lazy_with(options);
+    let opened = async {
+        SqliteStore::migrate(&pool).await?;
+        SqliteStore::open(pool.clone()).await
+    };
+    opened.await.map_err(|error| failure(&error))
+}
+
+async fn postgres(url: &str, schema: &SchemaName) -> Result<PostgresStore, Failure> {
+    let pool = PgPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .connect_lazy_with(postgres_options(url)?);
+    let config = PostgresConfig {
+        schema: schema.clone(),
+        ..PostgresConfig::default()
+    };
+    let opened = async {
+        PostgresStore::migrate_with(&pool, schema).await?;
+        PostgresStore::open_with(pool.clone(), config).await
+    };
+    opened.await.map_err(|error| failure(&error))
 }

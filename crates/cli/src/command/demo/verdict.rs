@@ -11,11 +11,14 @@ use std::{
 use outbox::relay::Report;
 use serde::{Deserialize, Serialize};
 
-use super::{stage::Stage, writers::Written};
+use super::{
+    shop::{self, Purchase},
+    stage::Stage,
+    writers::Written,
+};
 use crate::{
     exit::Exit,
     failure::Failure,
-    store::explain,
     table::{numbers, span, table},
 };
 
@@ -46,14 +49,6 @@ pub(super) struct Verdict {
     messages_per_second: f64,
 }
 
-/// A purchase as the business table has it.
-#[derive(Debug, Clone)]
-struct Purchase {
-    customer: String,
-    number: i64,
-    payload: String,
-}
-
 #[derive(Debug, Deserialize)]
 struct Line {
     id: String,
@@ -69,7 +64,11 @@ impl Verdict {
         killed: bool,
         took: Duration,
     ) -> Result<Self, Failure> {
-        let purchases = purchases(stage).await?;
+        let purchases = shop::purchases(stage).await?;
+        let purchases = purchases
+            .into_iter()
+            .map(|purchase| (purchase.message_id.clone(), purchase))
+            .collect();
         let lines = lines(&stage.published)?;
         let mut verdict = compare(&purchases, &lines);
         verdict.saved = written.saved;
@@ -120,25 +119,6 @@ impl Verdict {
             span(Duration::from_secs_f64(self.seconds)),
         )
     }
-}
-
-async fn purchases(stage: &Stage) -> Result<HashMap<String, Purchase>, Failure> {
-    let rows: Vec<(String, String, i64, String)> =
-        sqlx::query_as("select message_id, customer, number, payload from purchase")
-            .fetch_all(&stage.pool)
-            .await
-            .map_err(|error| explain(&error, "the business rows cannot be read"))?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, customer, number, payload)| {
-            let purchase = Purchase {
-                customer,
-                number,
-                payload,
-            };
-            (id, purchase)
-        })
-        .collect())
 }
 
 fn lines(path: &Path) -> Result<Vec<Line>, Failure> {
@@ -206,6 +186,7 @@ mod tests {
         [("a1", "a", 1), ("a2", "a", 2), ("b1", "b", 1)]
             .map(|(id, customer, number)| {
                 let purchase = Purchase {
+                    message_id: id.to_owned(),
                     customer: customer.to_owned(),
                     number,
                     payload: id.to_uppercase(),

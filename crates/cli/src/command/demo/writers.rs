@@ -5,15 +5,17 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use outbox::{message::Message, sqlite::SqliteStore};
-use sqlx::{SqliteConnection, SqlitePool};
+use outbox::{message::Message, store::Save};
 use tokio::task::JoinSet;
 
-use super::stage::Stage;
+use super::{
+    shop::{self, Purchase},
+    stage::Stage,
+};
 use crate::{
     exit::Exit,
     failure::Failure,
-    store::{explain, save_failure},
+    store::{Tx, explain, save_failure},
 };
 
 const WRITERS: usize = 4;
@@ -49,13 +51,12 @@ pub(super) struct Written {
 }
 
 impl Writers {
-    pub(super) fn start(stage: &Stage, messages: usize, keys: usize) -> Self {
+    pub(super) fn start(stage: &Arc<Stage>, messages: usize, keys: usize) -> Self {
         let counts = Arc::new(Counts::default());
         let mut tasks = JoinSet::new();
         for _ in 0..WRITERS {
             let writer = Writer {
-                store: stage.store.clone(),
-                pool: stage.pool.clone(),
+                stage: Arc::clone(stage),
                 counts: Arc::clone(&counts),
                 messages,
                 keys,
@@ -92,8 +93,7 @@ impl Writers {
 }
 
 struct Writer {
-    store: SqliteStore,
-    pool: SqlitePool,
+    stage: Arc<Stage>,
     counts: Arc<Counts>,
     messages: usize,
     keys: usize,
@@ -104,18 +104,16 @@ impl Writer {
     async fn write(&self) -> Result<(), Failure> {
         loop {
             let first = self.counts.begun.fetch_add(TOGETHER, Ordering::AcqRel);
-            let together = first..(first + TOGETHER).min(self.messages);
+            let mut together: Vec<usize> = (first..(first + TOGETHER).min(self.messages)).collect();
             if together.is_empty() {
                 return Ok(());
             }
-            let count = together.len();
-            let mut tx = self
-                .pool
-                .begin_with("BEGIN IMMEDIATE")
-                .await
-                .map_err(|error| explain(&error, FAILED))?;
-            for purchase in together {
-                self.purchase(&mut tx, purchase).await?;
+            // Customers are held until the end; in one order, so that no two writers wait for each other.
+            together.sort_by_key(|purchase| purchase % self.keys);
+            let begun = shop::begin(&self.stage).await;
+            let mut tx = begun.map_err(|error| explain(&error, FAILED))?;
+            for purchase in &together {
+                self.purchase(&mut tx, *purchase).await?;
             }
             let (ended, counter) = if (first / TOGETHER) % ROLLBACK == ROLLBACK - 1 {
                 (tx.rollback().await, &self.counts.rolled_back)
@@ -123,20 +121,15 @@ impl Writer {
                 (tx.commit().await, &self.counts.saved)
             };
             ended.map_err(|error| explain(&error, FAILED))?;
-            counter.fetch_add(count, Ordering::AcqRel);
+            counter.fetch_add(together.len(), Ordering::AcqRel);
         }
     }
 
     /// One business row and one message. The customer's purchases are numbered, so that their order can be checked by it.
-    async fn purchase(&self, tx: &mut SqliteConnection, purchase: usize) -> Result<(), Failure> {
+    async fn purchase(&self, tx: &mut Tx, purchase: usize) -> Result<(), Failure> {
         let failed = |error: sqlx::Error| explain(&error, FAILED);
         let customer = format!("customer-{}", purchase % self.keys);
-        let number: i64 =
-            sqlx::query_scalar("select count(*) + 1 from purchase where customer = ?")
-                .bind(&customer)
-                .fetch_one(&mut *tx)
-                .await
-                .map_err(failed)?;
+        let number = shop::number(tx, &customer).await.map_err(failed)?;
         let payload = format!(
             r#"{{"customer":"{customer}","number":{number},"total":{}}}"#,
             purchase * 7
@@ -144,20 +137,15 @@ impl Writer {
         let message = Message::new("purchases", payload.clone())
             .and_then(|message| message.with_key(&customer))
             .map_err(|error| Failure::caused(Exit::Broken, &error))?;
-        sqlx::query(
-            "insert into purchase (message_id, customer, number, payload) values (?, ?, ?, ?)",
-        )
-        .bind(message.id.as_str())
-        .bind(&customer)
-        .bind(number)
-        .bind(payload)
-        .execute(&mut *tx)
-        .await
-        .map_err(failed)?;
-        self.store
-            .save(tx, &message)
+        let bought = Purchase {
+            message_id: message.id.as_str().to_owned(),
+            customer,
+            number,
+            payload,
+        };
+        shop::buy(tx, &bought).await.map_err(failed)?;
+        tx.save_all(&[Save::from(&message)])
             .await
-            .map_err(|error| save_failure(&error))?;
-        Ok(())
+            .map_err(|error| save_failure(&error))
     }
 }

@@ -2,10 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use outbox::{
-    sqlite::SqliteStore,
-    store::{OutboxOperator, Status},
-};
+use outbox::store::{OutboxOperator, Status};
 use tokio::time::{Instant, sleep};
 
 use super::Ended;
@@ -21,7 +18,7 @@ pub(super) async fn first(
     ended: &mut Ended,
     signal: impl Future<Output = ()> + Send,
     time: Option<Duration>,
-    emptied: Option<&SqliteStore>,
+    emptied: Option<&dyn OutboxOperator>,
 ) {
     let time = async {
         match time {
@@ -43,7 +40,7 @@ pub(super) async fn first(
 }
 
 /// Completes when nothing is pending but what no relay can publish now or by waiting for a retry.
-async fn empty(store: &SqliteStore) {
+async fn empty(store: &dyn OutboxOperator) {
     loop {
         let asked = Instant::now();
         match store.status().await {

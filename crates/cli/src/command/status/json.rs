@@ -16,6 +16,7 @@ pub(super) struct Shown<'a> {
     circuits: Vec<Circuit<'a>>,
     topics: Vec<Topic<'a>>,
     lanes: Vec<Lane<'a>>,
+    horizon: Option<Horizon<'a>>,
 }
 
 #[derive(Serialize)]
@@ -71,6 +72,31 @@ struct Lane<'a> {
     relay: Option<&'a str>,
     lease_ms: u64,
     careful: u64,
+}
+
+#[derive(Serialize)]
+struct Horizon<'a> {
+    holder: &'static str,
+    name: &'a str,
+    application: Option<&'a str>,
+    role: Option<&'a str>,
+    state: Option<&'a str>,
+    open_for_ms: Option<u64>,
+    transactions: u64,
+}
+
+impl<'a> From<&'a outbox::store::Horizon> for Horizon<'a> {
+    fn from(horizon: &'a outbox::store::Horizon) -> Self {
+        Self {
+            holder: horizon.holder.as_str(),
+            name: &horizon.name,
+            application: horizon.application.as_deref(),
+            role: horizon.role.as_deref(),
+            state: horizon.state.as_deref(),
+            open_for_ms: horizon.open_for.map(millis),
+            transactions: horizon.transactions,
+        }
+    }
 }
 
 impl<'a> From<&'a Status> for Shown<'a> {
@@ -135,6 +161,7 @@ impl<'a> From<&'a Status> for Shown<'a> {
                     careful: lane.careful,
                 })
                 .collect(),
+            horizon: status.horizon.as_ref().map(Horizon::from),
         }
     }
 }

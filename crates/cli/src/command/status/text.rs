@@ -1,9 +1,9 @@
 //! The status as tables for people.
 
-use outbox::store::Status;
+use outbox::store::{Horizon, Status};
 
 use super::retrying;
-use crate::table::{numbers, short, shown, span, table};
+use crate::table::{count, numbers, short, shown, span, table};
 
 pub(super) fn text(status: &Status) -> String {
     let mut parts = vec![summary(status)];
@@ -38,7 +38,39 @@ pub(super) fn text(status: &Status) -> String {
     if !status.lanes.is_empty() {
         parts.push(lanes(status));
     }
+    if let Some(held) = &status.horizon {
+        parts.push(horizon(held));
+    }
     parts.join("\n\n")
+}
+
+/// Who keeps the server from cleaning up, in one sentence.
+fn horizon(horizon: &Horizon) -> String {
+    let mut who = format!("the {} {}", horizon.holder.as_str(), shown(&horizon.name));
+    let known: Vec<String> = [
+        horizon
+            .application
+            .as_deref()
+            .map(|name| format!("application {}", shown(name))),
+        horizon
+            .role
+            .as_deref()
+            .map(|role| format!("role {}", shown(role))),
+        horizon.state.as_deref().map(shown),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !known.is_empty() {
+        who = format!("{who} ({})", known.join(", "));
+    }
+    let since = horizon
+        .open_for
+        .map_or(String::new(), |open| format!(" for {}", span(open)));
+    format!(
+        "{who} keeps the server from cleaning up deleted rows{since}, {} back; end it if that was not meant",
+        count(horizon.transactions, "transaction")
+    )
 }
 
 fn summary(status: &Status) -> String {
@@ -118,7 +150,41 @@ fn lanes(status: &Status) -> String {
 mod tests {
     use std::time::Duration;
 
+    use outbox::store::HorizonHolder;
+
     use super::*;
+
+    #[test]
+    fn whoever_holds_the_horizon_is_named_as_far_as_it_is_known() {
+        let held = Horizon {
+            holder: HorizonHolder::Session,
+            name: "4711".to_owned(),
+            application: Some("report".to_owned()),
+            role: Some("analyst".to_owned()),
+            state: Some("idle in transaction".to_owned()),
+            open_for: Some(Duration::from_mins(90)),
+            transactions: 120_000,
+        };
+        assert_eq!(
+            horizon(&held),
+            "the session 4711 (application report, role analyst, idle in transaction) keeps the server from \
+             cleaning up deleted rows for 1h 30m, 120000 transactions back; end it if that was not meant"
+        );
+        let slot = Horizon {
+            holder: HorizonHolder::ReplicationSlot,
+            name: "standby".to_owned(),
+            application: None,
+            role: None,
+            state: None,
+            open_for: None,
+            transactions: 120_000,
+        };
+        assert_eq!(
+            horizon(&slot),
+            "the replication slot standby keeps the server from cleaning up deleted rows, 120000 transactions back; \
+             end it if that was not meant"
+        );
+    }
 
     #[test]
     fn the_next_due_time_is_no_matter_of_retries_alone() {
