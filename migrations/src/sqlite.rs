@@ -6,12 +6,20 @@ use crate::{Migration, MigrationFile, Schema, Tool, files::files};
 pub const SQLITE: Schema = Schema {
     preamble: "PRAGMA journal_mode = WAL;\n",
     begin: "BEGIN IMMEDIATE",
-    migrations: &[Migration {
-        version: 1,
-        name: "lanes, messages, dead letters",
-        sql: include_str!("../sqlite/0001_lanes.sql"),
-        down: include_str!("../sqlite/0001_lanes.down.sql"),
-    }],
+    migrations: &[
+        Migration {
+            version: 1,
+            name: "lanes, messages, dead letters",
+            sql: include_str!("../sqlite/0001_lanes.sql"),
+            down: include_str!("../sqlite/0001_lanes.down.sql"),
+        },
+        Migration {
+            version: 2,
+            name: "published messages that are kept",
+            sql: include_str!("../sqlite/0002_retention.sql"),
+            down: include_str!("../sqlite/0002_retention.down.sql"),
+        },
+    ],
 };
 
 /// The migrations as files for a tool that runs the application's own. The journal mode is not among them: it cannot be set in a transaction.

@@ -49,6 +49,7 @@ mod hints;
 mod line;
 mod locks;
 mod operator;
+mod published;
 mod saved_ids;
 mod settle;
 mod state;

@@ -1,9 +1,10 @@
-//! The operator side: dead letters are listed, made pending again or dropped, and a waiting key is made due.
+//! The operator side: dead letters are listed, made pending again or dropped, a waiting key is made due, and what is kept is purged.
 
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Status, Stepped, StoreError,
+    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, PurgeMode, Purged,
+    Status, Stepped, StoreError,
 };
 
 use crate::{
@@ -48,6 +49,10 @@ impl OutboxOperator for MemoryStore {
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         Ok(self.with_hint(|state| state.retry_now(key)))
     }
+
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        Ok(self.with(|state| state.purge(purge)))
+    }
 }
 
 /// Whether a redriven message kept its place before the later ones of its key.
@@ -58,6 +63,32 @@ enum Order {
 }
 
 impl State {
+    fn purge(&mut self, purge: &Purge) -> Purged {
+        let Purge {
+            older_than,
+            limit,
+            mode,
+        } = *purge;
+        let now = self.clock.now_ms();
+        let (published, ids) = match mode {
+            PurgeMode::Delete => (
+                self.published.purge(now, older_than, limit),
+                self.saved_ids.forget(now, limit),
+            ),
+            PurgeMode::Count => (
+                self.published.count(now, older_than, limit),
+                self.saved_ids.count_forgettable(now, limit),
+            ),
+        };
+        let count = |rows| u64::try_from(rows).unwrap_or(u64::MAX);
+        Purged {
+            published: count(published),
+            ids: count(ids),
+            partitions: 0,
+            more: published >= limit || ids >= limit,
+        }
+    }
+
     fn page(&self, page: &DeadPage) -> impl Iterator<Item = (Position, &DeadRow)> {
         let after = page
             .after

@@ -23,6 +23,12 @@ impl SavedIds {
         self.by_expiry.insert((expires, id));
     }
 
+    /// How many ids' time is over, but no more than `limit`.
+    pub(crate) fn count_forgettable(&self, now: i64, limit: usize) -> usize {
+        let expired = self.by_expiry.iter().take_while(|(at, _)| *at <= now);
+        expired.take(limit).count()
+    }
+
     /// Removes at most `limit` ids whose time is over, and says how many.
     pub(crate) fn forget(&mut self, now: i64, limit: usize) -> usize {
         let mut forgotten = 0;

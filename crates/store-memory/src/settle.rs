@@ -42,7 +42,7 @@ impl State {
     pub(crate) fn settle(&mut self, now: i64, settlement: &LaneSettlement) -> LaneSettled {
         let token = &settlement.token;
         if !self.holds(token) {
-            return self.settle_lost(settlement);
+            return self.settle_lost(now, settlement);
         }
         let mut settling = Settling {
             state: self,
@@ -73,13 +73,13 @@ impl State {
 
     /// The token is stale: only facts count. What the broker confirmed is removed, if position and id match, and the marks of
     /// the late holder are taken back, since its process is alive (D2).
-    fn settle_lost(&mut self, settlement: &LaneSettlement) -> LaneSettled {
+    fn settle_lost(&mut self, now: i64, settlement: &LaneSettlement) -> LaneSettled {
         let LaneToken { lane, holder, .. } = &settlement.token;
         let mut missed = Vec::new();
         for Settlement { target, outcome } in &settlement.outcomes {
             self.take_mark_back(*lane, target.position, holder);
-            let removed =
-                *outcome == Outcome::Published && self.remove_published(*lane, target).is_some();
+            let removed = *outcome == Outcome::Published
+                && self.remove_published(now, *lane, target).is_some();
             if !removed {
                 missed.push(target.position);
             }
@@ -87,12 +87,19 @@ impl State {
         LaneSettled { lost: true, missed }
     }
 
-    fn remove_published(&mut self, lane: Lane, target: &Target) -> Option<Place> {
+    /// Takes a confirmed message out of what is pending, wherever it stands by now, and keeps it as published if such are kept.
+    fn remove_published(&mut self, now: i64, lane: Lane, target: &Target) -> Option<Place> {
+        let (place, row) = self.take_confirmed(lane, target)?;
+        self.published.keep(now, lane, target.position, row);
+        Some(place)
+    }
+
+    fn take_confirmed(&mut self, lane: Lane, target: &Target) -> Option<(Place, Row)> {
         if let Some(place) = self.find(lane, target, |row| {
             target.id.as_ref() == Some(&row.message.id)
         }) {
-            self.take(lane, target.position, &place);
-            return Some(place);
+            let row = self.take(lane, target.position, &place)?;
+            return Some((place, row));
         }
         // Its next holder may have recorded a failure meanwhile, and without a key it waits among the scheduled ones.
         let first = (lane, i64::MIN, Position(i64::MIN));
@@ -102,7 +109,8 @@ impl State {
             *position == target.position && target.id.as_ref() == Some(&row.message.id)
         });
         let at = *at?.0;
-        self.scheduled.remove(&at).map(|_| Place::Line)
+        let row = self.scheduled.remove(&at)?;
+        Some((Place::Line, row))
     }
 
     fn find(&self, lane: Lane, target: &Target, matches: impl Fn(&Row) -> bool) -> Option<Place> {
@@ -138,7 +146,7 @@ impl Settling<'_> {
         let lane = self.token.lane;
         // A confirmation is a fact, whatever was recorded before.
         if *outcome == Outcome::Published {
-            let Some(place) = self.state.remove_published(lane, target) else {
+            let Some(place) = self.state.remove_published(self.now, lane, target) else {
                 return false;
             };
             self.completed += 1;

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use outbox_message::{Delivery, Lane, LaneToken, Lanes, Message, OrderingKey, Position};
@@ -15,6 +16,7 @@ use crate::{
     hints::Hints,
     line::Line,
     locks::{Locks, TxId},
+    published::Published,
     saved_ids::SavedIds,
 };
 
@@ -114,6 +116,7 @@ pub(crate) struct State {
     pub(crate) waiting: BTreeMap<OrderingKey, BTreeMap<Position, Row>>,
     pub(crate) blocks: Blocks,
     pub(crate) dead: BTreeMap<Position, DeadRow>,
+    pub(crate) published: Published,
     pub(crate) saved_ids: SavedIds,
     /// Recorded starts in careful service, by the holder who recorded them (F6).
     pub(crate) starts: BTreeMap<(Lane, Position), BTreeSet<Arc<str>>>,
@@ -127,7 +130,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(lanes: Lanes, clock: Clock) -> Self {
+    pub(crate) fn new(lanes: Lanes, clock: Clock, retain: Option<Duration>) -> Self {
         Self {
             clock,
             hints: Hints::default(),
@@ -138,6 +141,7 @@ impl State {
             waiting: BTreeMap::new(),
             blocks: Blocks::default(),
             dead: BTreeMap::new(),
+            published: Published::new(retain),
             saved_ids: SavedIds::default(),
             starts: BTreeMap::new(),
             circuits: BTreeMap::new(),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, MessageId, Position};
+use outbox_message::{Delivery, LaneToken, Lanes, MessageId, Position};
 use outbox_store::{
     CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
 };
@@ -19,8 +19,8 @@ use crate::{
     state::{OpenCircuit, State},
 };
 
-/// How many remembered ids one step of upkeep removes at most.
-const IDS_PER_STEP: usize = 1_000;
+/// How many remembered ids, and how many published messages, one step of upkeep removes at most.
+const REMOVED_PER_STEP: usize = 1_000;
 
 /// A store in memory. Clones are handles of the same store; it ends with the last of them.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub struct MemoryConfig {
     pub lanes: Lanes,
     /// Which clock it goes by.
     pub clock: MemoryClock,
+    /// How long published messages are kept; `None`, the default, drops them when they are settled.
+    pub retain: Option<Duration>,
 }
 
 /// The clock of a [`MemoryStore`]. [`MemoryStore::advance`] moves both.
@@ -53,6 +55,7 @@ impl Default for MemoryConfig {
         Self {
             lanes: const { Lanes::new(64).expect("64 is not zero") },
             clock: MemoryClock::default(),
+            retain: None,
         }
     }
 }
@@ -78,7 +81,7 @@ impl MemoryStore {
             MemoryClock::Manual => Clock::manual(),
         };
         Self {
-            shared: Arc::new(Mutex::new(State::new(config.lanes, clock))),
+            shared: Arc::new(Mutex::new(State::new(config.lanes, clock, config.retain))),
             lanes: config.lanes,
         }
     }
@@ -91,6 +94,11 @@ impl MemoryStore {
     /// Moves the store's clock forward: leases run out and messages fall due as if that time had passed.
     pub fn advance(&self, by: Duration) {
         self.with_hint(|state| state.clock.advance(by));
+    }
+
+    /// The published messages that are kept, by position, with the counters they had. None without [`MemoryConfig::retain`].
+    pub fn published(&self) -> Vec<Delivery> {
+        self.with(|state| state.published.list())
     }
 
     /// The store's time, in milliseconds since 1970-01-01 UTC.
@@ -203,7 +211,10 @@ impl OutboxStore for MemoryStore {
             state
                 .circuits
                 .retain(|_, circuit| !circuit.is_forgotten(now));
-            state.saved_ids.forget(now, IDS_PER_STEP) + circuits - state.circuits.len()
+            let circuits = circuits - state.circuits.len();
+            let ids = state.saved_ids.forget(now, REMOVED_PER_STEP);
+            let published = state.published.purge_retained(now, REMOVED_PER_STEP);
+            circuits + ids + published
         }))
     }
 

@@ -2,13 +2,25 @@
 
 use std::time::Duration;
 
-use outbox_message::{Lanes, Position};
+use outbox_message::{Delivery, Lanes, Position};
 use outbox_store::{Save, SaveError, Saved};
 use outbox_store_memory::{Damage, MemoryClock, MemoryConfig, MemoryStore, MemoryTx};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 
 struct MemoryHarness<const LANES: u16> {
     store: MemoryStore,
+}
+
+impl<const LANES: u16> MemoryHarness<LANES> {
+    fn with(retain: Option<Duration>) -> Self {
+        Self {
+            store: MemoryStore::with_config(&MemoryConfig {
+                lanes: Lanes::new(LANES).expect("it has lanes"),
+                clock: MemoryClock::Manual,
+                retain,
+            }),
+        }
+    }
 }
 
 impl<const LANES: u16> Harness for MemoryHarness<LANES> {
@@ -22,12 +34,15 @@ impl<const LANES: u16> Harness for MemoryHarness<LANES> {
         .with_commit_order_waits();
 
     async fn start() -> Self {
-        Self {
-            store: MemoryStore::with_config(&MemoryConfig {
-                lanes: Lanes::new(LANES).expect("it has lanes"),
-                clock: MemoryClock::Manual,
-            }),
-        }
+        Self::with(None)
+    }
+
+    async fn start_keeping(retain: Duration) -> Option<Self> {
+        Some(Self::with(Some(retain)))
+    }
+
+    async fn published(&self) -> Vec<Delivery> {
+        self.store.published()
     }
 
     fn store(&self) -> &MemoryStore {

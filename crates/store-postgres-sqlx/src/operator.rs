@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Status, Stepped, StoreError,
+    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
+    StoreError,
 };
 
 use crate::PostgresStore;
@@ -36,5 +37,9 @@ impl OutboxOperator for PostgresStore {
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         self.0.retry_now(key).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        self.0.purge(purge).await
     }
 }

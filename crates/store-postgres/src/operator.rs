@@ -1,4 +1,4 @@
-//! The operator side: status, dead letters, redrive, discard, retry now.
+//! The operator side: status, dead letters, redrive, discard, retry now, purge.
 
 mod dead;
 mod status;
@@ -6,10 +6,11 @@ mod status;
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Status, Stepped, StoreError,
+    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
+    StoreError,
 };
 
-use crate::{session::Database, store::Relaying};
+use crate::{session::Database, store::Relaying, upkeep::Purging};
 
 use dead::{CountDead, Discard, ListDead, Redrive, RetryNow};
 use status::ReadStatus;
@@ -42,5 +43,9 @@ impl<D: Database> OutboxOperator for Relaying<D> {
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         self.run(RetryNow(key)).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        self.run(Purging(purge)).await
     }
 }

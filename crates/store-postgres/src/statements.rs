@@ -72,8 +72,16 @@ statements! {
     save,
     save_all,
     // Upkeep.
+    add_partitions,
+    drop_partitions,
     forget_circuits,
     forget_ids,
+    forget_published,
+    purge_count,
+    purge_published,
+    upkeep_done,
+    upkeep_lock,
+    upkeep_turn,
     // Operators.
     begin_read,
     dead_count_all,

@@ -1,7 +1,7 @@
-//! What a relay does with its leases besides settling: it renews them and marks starts; and the upkeep that goes along.
+//! What a relay does with its leases besides settling: it renews them and marks starts; and the circuits that it writes down.
 
 use outbox_message::{LaneToken, Position};
-use outbox_store::{Circuit, CircuitChange, MAX_DELAY, StoreError, adapter::millis};
+use outbox_store::{CircuitChange, MAX_DELAY, StoreError, adapter::millis};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::{collections::HashSet, time::Duration};
 
@@ -12,9 +12,6 @@ use crate::{
 
 /// Leases are far shorter; the sum with the clock must not overflow.
 const MOST_LEASE_MS: i64 = i64::MAX / 4;
-
-/// How many ids one step of upkeep forgets.
-const MOST_FORGOTTEN: i64 = 1_000;
 
 /// A lease as the statements take it.
 pub(crate) fn lease_millis(lease: Duration) -> i64 {
@@ -109,24 +106,4 @@ pub(crate) async fn record_circuit(
         Ok(_) => Ok(()),
         Err(error) => Err(schema::explain(pool, "record a circuit", error).await),
     }
-}
-
-/// One step of upkeep. Returns how many rows it removed.
-pub(crate) async fn maintain(pool: &SqlitePool) -> Result<usize, StoreError> {
-    match remove_old(pool).await {
-        Ok(removed) => Ok(usize::try_from(removed).unwrap_or(usize::MAX)),
-        Err(error) => Err(schema::explain(pool, "forget what is over", error).await),
-    }
-}
-
-async fn remove_old(pool: &SqlitePool) -> Result<u64, sqlx::Error> {
-    let ids = sqlx::query(include_str!("sql/forget_ids.sql"))
-        .bind(MOST_FORGOTTEN)
-        .execute(pool)
-        .await?;
-    let circuits = sqlx::query(include_str!("sql/forget_circuits.sql"))
-        .bind(millis(Circuit::FORGOTTEN_AFTER))
-        .execute(pool)
-        .await?;
-    Ok(ids.rows_affected() + circuits.rows_affected())
 }

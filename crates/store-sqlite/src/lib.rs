@@ -48,6 +48,7 @@ mod schema;
 mod settle;
 mod store;
 mod transaction;
+mod upkeep;
 
 pub use connect::connect_options;
 pub use store::{SqliteConfig, SqliteStore};

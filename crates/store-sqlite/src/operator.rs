@@ -1,4 +1,4 @@
-//! The operator side: status, dead letters, redrive, discard, retry now. Each step is one write transaction, which is SQLite's lock of all lanes.
+//! The operator side: status, dead letters, redrive, discard, retry now, purge. Each step is one write transaction, which is SQLite's lock of all lanes.
 
 mod dead;
 mod status;
@@ -6,10 +6,11 @@ mod status;
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Status, Stepped, StoreError,
+    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
+    StoreError,
 };
 
-use crate::{SqliteStore, schema, transaction};
+use crate::{SqliteStore, schema, transaction, upkeep};
 
 impl SqliteStore {
     /// Says what an error of the driver means.
@@ -69,5 +70,10 @@ impl OutboxOperator for SqliteStore {
             .await
             .map(|done| done.rows_affected() > 0);
         self.explained("make a key due", retried).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        let purged = upkeep::purge(&self.pool, purge).await;
+        self.explained("purge what is old", purged).await
     }
 }

@@ -8,7 +8,7 @@ use outbox_store::{
     CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
 };
 
-use crate::{SqliteStore, claim::claim, lease, row::LANES, settle::settle};
+use crate::{SqliteStore, claim::claim, lease, row::LANES, settle::settle, upkeep};
 
 #[async_trait]
 impl OutboxStore for SqliteStore {
@@ -21,7 +21,7 @@ impl OutboxStore for SqliteStore {
     }
 
     async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
-        settle(&self.pool, lanes).await
+        settle(&self.pool, lanes, self.config.retain).await
     }
 
     async fn extend(
@@ -41,7 +41,7 @@ impl OutboxStore for SqliteStore {
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
-        lease::maintain(&self.pool).await
+        upkeep::maintain(&self.pool, self.config.retain).await
     }
 
     /// SQLite has no notifications between processes; the relay's own wake-up handle serves writers of the same process.

@@ -5,7 +5,10 @@
 
 mod statements;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
 
 use outbox_message::OrderingKey;
 use outbox_store::{
@@ -23,15 +26,16 @@ use statements::Passed;
 
 const WHAT: &str = "settle messages";
 
-/// Settles lanes; one answer for each, in order.
+/// Settles lanes; one answer for each, in order. What was published is kept if `retain` says for how long.
 pub(crate) async fn settle(
     pool: &SqlitePool,
     lanes: &[LaneSettlement],
+    retain: Option<Duration>,
 ) -> Result<Vec<LaneSettled>, StoreError> {
     if lanes.is_empty() {
         return Ok(Vec::new());
     }
-    match transaction::write(pool, async |tx| write(tx, lanes).await).await {
+    match transaction::write(pool, async |tx| write(tx, lanes, retain).await).await {
         Ok(settled) => Ok(settled),
         Err(error) => Err(schema::explain(pool, WHAT, error).await),
     }
@@ -40,6 +44,7 @@ pub(crate) async fn settle(
 async fn write(
     tx: &mut SqliteConnection,
     lanes: &[LaneSettlement],
+    retain: Option<Duration>,
 ) -> Result<Vec<LaneSettled>, sqlx::Error> {
     let fences = fences(lanes);
     let passed = statements::fence(tx, &fences).await?;
@@ -52,6 +57,7 @@ async fn write(
         .collect();
     let plan = plan(lanes, &held);
     let mut settling = Settling {
+        retain,
         now: passed.values().next().map_or(0, |passed| passed.now),
         applied: HashSet::new(),
         freed: HashSet::new(),
@@ -70,6 +76,8 @@ async fn write(
 
 /// A settlement in the making. Messages are named by lane and position.
 struct Settling<'a> {
+    /// How long published messages are kept, if they are.
+    retain: Option<Duration>,
     now: i64,
     /// The messages whose outcome was recorded.
     applied: HashSet<(u16, i64)>,
@@ -88,6 +96,9 @@ impl<'a> Settling<'a> {
         for table in [Table::Line, Table::Waiting, Table::Scheduled] {
             if rest.is_empty() {
                 break;
+            }
+            if self.retain.is_some() {
+                statements::keep_confirmed(tx, table, &rest).await?;
             }
             let removed = statements::remove_confirmed(tx, table, &rest).await?;
             let (gone, kept): (Vec<_>, Vec<_>) = rest

@@ -1,5 +1,7 @@
 //! The store itself: a pool, a few settings, and how it is opened. What it does stands in the other modules.
 
+use std::time::Duration;
+
 use outbox_message::MAX_PAYLOAD_BYTES;
 use outbox_store::StoreError;
 use sqlx::SqlitePool;
@@ -18,12 +20,15 @@ pub struct SqliteStore {
 pub struct SqliteConfig {
     /// The longest payload that `save` takes, in bytes; at most [`MAX_PAYLOAD_BYTES`], which is also the default.
     pub max_payload_bytes: usize,
+    /// How long published messages are kept; `None`, the default, deletes them when they are settled.
+    pub retain: Option<Duration>,
 }
 
 impl Default for SqliteConfig {
     fn default() -> Self {
         Self {
             max_payload_bytes: MAX_PAYLOAD_BYTES,
+            retain: None,
         }
     }
 }

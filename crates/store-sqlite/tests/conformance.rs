@@ -7,11 +7,15 @@
 
 use std::time::Duration;
 
-use outbox_message::Position;
-use outbox_store::{Save, SaveError, Saved};
-use outbox_store_sqlite::{SqliteStore, connect_options};
+use bytes::Bytes;
+use outbox_message::{Delivery, Lane, Lanes, Position};
+use outbox_store::{Save, SaveError, Saved, adapter::RawMessage};
+use outbox_store_sqlite::{SqliteConfig, SqliteStore, connect_options};
 use outbox_testkit::{Capabilities, Corruption, Harness};
-use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction, sqlite::SqliteSynchronous};
+use sqlx::{
+    Row, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    sqlite::{SqliteRow, SqliteSynchronous},
+};
 use tempfile::TempDir;
 
 struct SqliteHarness {
@@ -20,19 +24,7 @@ struct SqliteHarness {
 }
 
 impl SqliteHarness {
-    fn pool(&self) -> &SqlitePool {
-        self.store.pool()
-    }
-}
-
-impl Harness for SqliteHarness {
-    type Store = SqliteStore;
-    type Connection = SqliteConnection;
-    type Transaction = Transaction<'static, Sqlite>;
-
-    const CAPABILITIES: Capabilities = Capabilities::SERIAL;
-
-    async fn start() -> Self {
+    async fn with(config: SqliteConfig) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("app.db");
         // No test cuts the power.
@@ -44,9 +36,67 @@ impl Harness for SqliteHarness {
             .unwrap();
         SqliteStore::migrate(&pool).await.unwrap();
         Self {
-            store: SqliteStore::open(pool).await.unwrap(),
+            store: SqliteStore::open_with(pool, config).await.unwrap(),
             _folder: folder,
         }
+    }
+
+    fn pool(&self) -> &SqlitePool {
+        self.store.pool()
+    }
+}
+
+/// A row of published messages.
+fn published(row: &SqliteRow) -> Delivery {
+    let bytes = |column| {
+        row.get_unchecked::<Option<Vec<u8>>, _>(column)
+            .map(Bytes::from)
+    };
+    let some = |column| bytes(column).unwrap();
+    let raw = RawMessage {
+        lane: Lane(row.get("lane")),
+        id: some("id"),
+        topic: some("topic"),
+        key: bytes("key"),
+        headers: bytes("headers"),
+        content_type: bytes("content_type"),
+        payload: some("payload"),
+    };
+    Delivery {
+        lane: raw.lane,
+        position: Position(row.get("position")),
+        attempts: row.get("attempts"),
+        tries: row.get("tries"),
+        starts: 0,
+        message: raw.decode(Lanes::new(8).unwrap()).unwrap(),
+    }
+}
+
+impl Harness for SqliteHarness {
+    type Store = SqliteStore;
+    type Connection = SqliteConnection;
+    type Transaction = Transaction<'static, Sqlite>;
+
+    const CAPABILITIES: Capabilities = Capabilities::SERIAL;
+
+    async fn start() -> Self {
+        Self::with(SqliteConfig::default()).await
+    }
+
+    async fn start_keeping(retain: Duration) -> Option<Self> {
+        let config = SqliteConfig {
+            retain: Some(retain),
+            ..SqliteConfig::default()
+        };
+        Some(Self::with(config).await)
+    }
+
+    async fn published(&self) -> Vec<Delivery> {
+        let rows = sqlx::query(
+            "SELECT position, lane, attempts, tries, id, topic, key, headers, content_type, payload FROM outbox_published ORDER BY position",
+        );
+        let rows = rows.fetch_all(self.pool()).await.unwrap();
+        rows.iter().map(published).collect()
     }
 
     fn store(&self) -> &SqliteStore {
@@ -92,6 +142,7 @@ impl Harness for SqliteHarness {
             "UPDATE outbox_dead SET saved_at = saved_at - ?1, died_at = died_at - ?1",
             "UPDATE outbox_blocked_key SET until = until - ?1 WHERE until < 9223372036854775807",
             "UPDATE outbox_saved_id SET expires_at = expires_at - ?1",
+            "UPDATE outbox_published SET saved_at = saved_at - ?1, published_at = published_at - ?1",
             "UPDATE outbox_destination_state SET open_since = open_since - ?1, next_probe = next_probe - ?1",
         ] {
             sqlx::query(shift).bind(by).execute(&mut *tx).await.unwrap();

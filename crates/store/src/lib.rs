@@ -13,6 +13,7 @@ pub mod adapter;
 mod claim;
 mod error;
 mod operator;
+mod purge;
 mod save;
 mod settle;
 mod status;
@@ -22,6 +23,7 @@ mod writer;
 pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, Unreadable};
 pub use error::{BoxError, SaveError, StoreError};
 pub use operator::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Stepped};
+pub use purge::{Purge, PurgeMode, Purged};
 pub use save::{Due, Save, SaveOrder, Saved};
 pub use settle::{
     AfterDeath, DeathReason, LaneSettled, LaneSettlement, MAX_DELAY, MAX_ERROR_BYTES, Outcome,

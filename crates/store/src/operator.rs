@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use outbox_message::{MessageId, OrderingKey, Position};
 
-use crate::{AfterDeath, Status, StoreError};
+use crate::{AfterDeath, Purge, Purged, Status, StoreError};
 
 /// What operators need of a store.
 ///
@@ -15,6 +15,8 @@ use crate::{AfterDeath, Status, StoreError};
 /// * **A2** Discarding the dead letter that holds its key lets the key go on (O9).
 /// * **A3** A step touches at most the number of dead letters asked for, in position order, and doing it again does nothing more.
 /// * **A4** Nothing set aside is ever left without its blocked key.
+/// * **A5** A purge deletes published messages of the age asked and ids whose time is over, and nothing else; a step is bounded, and repeated steps come
+///   to an end. That nothing is kept is no error.
 #[async_trait]
 pub trait OutboxOperator: Debug + Send + Sync + 'static {
     /// The state of the store. It counts, so its cost grows with the backlog.
@@ -38,6 +40,9 @@ pub trait OutboxOperator: Debug + Send + Sync + 'static {
 
     /// Makes a waiting key due now. `false` if it does not wait for a retry.
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError>;
+
+    /// Deletes old published messages, if they are kept, and forgets ids whose time is over.
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;
 }
 
 /// Which dead letters; an empty filter matches all.

@@ -11,6 +11,7 @@ pub mod once;
 pub mod operators;
 pub mod order;
 pub mod poison;
+pub mod retention;
 pub mod retry;
 pub mod scheduled;
 pub mod unreadable;

@@ -208,6 +208,12 @@ macro_rules! conformance {
                 p4_a_large_waiting_head_is_taken,
                 o7_a_large_head_does_not_starve_beside_small_ones,
                 p3_rows_set_aside_do_not_fill_a_claim;
+            retention:
+                without_retention_nothing_is_kept,
+                a_published_message_is_kept_as_it_was,
+                a_late_confirmation_keeps_its_message,
+                upkeep_removes_published_messages_after_their_time,
+                a_purge_deletes_what_is_old_in_steps_and_nothing_else;
             operators:
                 status_counts_each_message_once,
                 status_sees_behind_which_key_a_message_stands,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox_message::Position;
+use outbox_message::{Delivery, Position};
 use outbox_store::{OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError, Saved};
 
 /// A fresh, isolated store of one kind, as a test drives it. Implemented once for each store, beside its [`conformance!`](crate::conformance).
@@ -21,6 +21,19 @@ pub trait Harness: Sized + Send + Sync + 'static {
 
     /// Makes an empty store that no other test sees.
     fn start() -> impl Future<Output = Self> + Send;
+
+    /// Makes an empty store that keeps published messages for this long. `None`, the default, if this store keeps none: what tests them passes
+    /// without a look then.
+    fn start_keeping(retain: Duration) -> impl Future<Output = Option<Self>> + Send {
+        let _ = retain;
+        async { None }
+    }
+
+    /// The published messages that the store keeps, by position, with the counters they had. A store made by
+    /// [`start`](Self::start) keeps none.
+    fn published(&self) -> impl Future<Output = Vec<Delivery>> + Send {
+        async { Vec::new() }
+    }
 
     /// The store.
     fn store(&self) -> &Self::Store;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use outbox_message::{Key, Lane, LaneToken, Message, OrderingKey, PartitionKey, Position, Topic};
+use outbox_message::{
+    Delivery, Key, Lane, LaneToken, Message, OrderingKey, PartitionKey, Position, Topic,
+};
 use outbox_store::{
     AfterDeath, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload, Due,
     LaneFilter, LaneSettled, LaneSettlement, OutboxOperator, OutboxStore, OutboxWriter, Outcome,
-    Save, Saved, Status, Stepped,
+    Purge, Purged, Save, Saved, Status, Stepped,
 };
 
 use crate::{
@@ -75,6 +77,12 @@ impl<H: Harness> Scene<H> {
         Self {
             harness: H::start().await,
         }
+    }
+
+    /// A store that keeps published messages for this long, if this kind can.
+    pub(crate) async fn keeping(retain: Duration) -> Option<Self> {
+        let harness = H::start_keeping(retain).await?;
+        Some(Self { harness })
     }
 
     pub(crate) fn store(&self) -> &H::Store {
@@ -299,6 +307,17 @@ impl<H: Harness> Scene<H> {
     /// The relay that held the claim vanishes, and its leases run out.
     pub(crate) async fn crash(&self, _taken: Taken) {
         self.advance(PAST_LEASE).await;
+    }
+
+    /// The published messages that are kept, by position.
+    pub(crate) async fn published(&self) -> Vec<Delivery> {
+        self.harness.published().await
+    }
+
+    /// Does one step of a purge.
+    pub(crate) async fn purge(&self, purge: &Purge) -> Purged {
+        let purged = self.store().purge(purge).await;
+        purged.expect("the store purges")
     }
 
     /// Claims and publishes until nothing is ready, and says what went out, in order.

@@ -67,7 +67,7 @@ impl Shape {
 }
 
 /// Part of the files' names: a file of another version is left alone.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The folder of the prepared files.
 pub(crate) struct Files {

@@ -21,6 +21,7 @@ impl Test {
         let store = MemoryStore::with_config(&MemoryConfig {
             lanes: Lanes::new(lanes).unwrap(),
             clock: MemoryClock::Manual,
+            ..MemoryConfig::default()
         });
         Self { store }
     }

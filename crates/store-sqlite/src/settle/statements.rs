@@ -53,26 +53,49 @@ pub(super) async fn fence(
         .collect()
 }
 
+/// Keeps confirmed messages of a table as published, where lane, position and id match. They are removed after that.
+pub(super) async fn keep_confirmed(
+    tx: &mut SqliteConnection,
+    table: Table,
+    confirmed: &[&Confirmed<'_>],
+) -> Result<(), sqlx::Error> {
+    let statement = match table {
+        Table::Line => include_str!("../sql/keep_line.sql"),
+        Table::Waiting => include_str!("../sql/keep_waiting.sql"),
+        Table::Scheduled => include_str!("../sql/keep_scheduled.sql"),
+    };
+    sqlx::query(statement)
+        .bind(names(confirmed))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// Removes confirmed messages from a table where lane, position and id match. Returns the positions removed.
 pub(super) async fn remove_confirmed(
     tx: &mut SqliteConnection,
     table: Table,
     confirmed: &[&Confirmed<'_>],
 ) -> Result<HashSet<i64>, sqlx::Error> {
-    let given: Vec<(i64, &str, u16)> = confirmed
-        .iter()
-        .map(|confirmed| (confirmed.position, confirmed.id, confirmed.lane))
-        .collect();
     let statement = match table {
         Table::Line => include_str!("../sql/confirmed_line.sql"),
         Table::Waiting => include_str!("../sql/confirmed_waiting.sql"),
         Table::Scheduled => include_str!("../sql/confirmed_scheduled.sql"),
     };
     let rows = sqlx::query(statement)
-        .bind(to_json(&given))
+        .bind(names(confirmed))
         .fetch_all(tx)
         .await?;
     Ok(positions(&rows)?.into_iter().collect())
+}
+
+/// Position, id and lane of each, for a statement.
+fn names(confirmed: &[&Confirmed<'_>]) -> String {
+    let names: Vec<(i64, &str, u16)> = confirmed
+        .iter()
+        .map(|confirmed| (confirmed.position, confirmed.id, confirmed.lane))
+        .collect();
+    to_json(&names)
 }
 
 /// Counts failures on the rows of a table that still have the tries they were claimed with. Returns the positions counted.

@@ -113,6 +113,7 @@ fn assert_bounded(plans: &BTreeMap<String, Vec<String>>) {
         "dead_page_key",
         "outbox_dead_key (topic=? AND key=? AND rowid>? AND rowid<?)",
     );
+    uses("purge_published", "outbox_published_at (published_at<?)");
     uses("forget_ids", "outbox_saved_id_expires (expires_at<?)");
     for (name, plan) in plans {
         // Sorting a page or the lanes is bounded; reports may sort what they read.
@@ -144,6 +145,7 @@ async fn p2_the_plans_stay_when_the_tables_are_full_and_analyzed() {
              INSERT INTO outbox_dead SELECT position, lane, id, topic, key, headers, content_type, attempts, tries, error, saved_at, 1, 'exhausted', 'skip', payload FROM outbox_message;
              INSERT INTO outbox_blocked_key (lane, topic, key, until, reason, position) SELECT lane, topic, position, 1, 'retry', position FROM outbox_message;
              INSERT INTO outbox_saved_id SELECT id, 1 FROM outbox_message;
+             INSERT INTO outbox_published (position, lane, id, topic, key, attempts, tries, saved_at, published_at, payload) SELECT position, lane, id, topic, key, attempts, tries, saved_at, 1, payload FROM outbox_message;
              ANALYZE;",
         )
         .await;
