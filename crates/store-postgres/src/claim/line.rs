@@ -92,17 +92,17 @@ impl Work<'_> {
         ];
         let mut read = Rows::new();
         for mut row in query(session, &statements.read_line, &values).await? {
-            let (lane, mut line) = line_row(&mut row)?;
+            let (lane, mut found) = line_row(&mut row)?;
             let is_busy = row.flag()?;
             let columns = Columns::of(row)?;
-            line.key = key_text(Some(&columns.topic), columns.key.as_ref());
+            found.key = key_text(Some(&columns.topic), columns.key.as_ref());
             if is_busy && let Some(work) = self.lane_mut(lane) {
-                work.busy = line.key.clone().filter(|key| belongs(key, lane));
+                work.busy = found.key.clone().filter(|key| belongs(key, lane));
             }
-            if let Some(entry) = columns.entry(Lane(lane), line.position) {
-                self.whole.insert(line.position, entry);
+            if let Some(entry) = columns.entry(Lane(lane), found.position) {
+                self.whole.insert(found.position, entry);
             }
-            read.entry(lane).or_default().push(line);
+            read.entry(lane).or_default().push(found);
         }
         Ok(read)
     }
@@ -124,10 +124,10 @@ impl Work<'_> {
             Value::Int(count(self.looks())),
         ];
         for mut row in query(session, &statements.look_line, &values).await? {
-            let (lane, mut line) = line_row(&mut row)?;
+            let (lane, mut found) = line_row(&mut row)?;
             let topic = row.maybe_bytes()?;
-            line.key = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref());
-            rows.entry(lane).or_default().push(line);
+            found.key = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref());
+            rows.entry(lane).or_default().push(found);
         }
         Ok(())
     }
@@ -232,13 +232,13 @@ impl Work<'_> {
 /// The columns that both reads begin with; the key comes later.
 fn line_row(row: &mut Row) -> Result<(u16, LineRow<KeyText>), UnexpectedRow> {
     let lane = row.lane()?;
-    let line = LineRow {
+    let found = LineRow {
         position: row.int()?,
         blocked: row.flag()?,
         weight: row.count()?,
         key: None,
     };
-    Ok((lane, line))
+    Ok((lane, found))
 }
 
 /// Whether nothing of a full window can run, so that more must be looked at.

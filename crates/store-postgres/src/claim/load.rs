@@ -30,7 +30,7 @@ impl Work<'_> {
         session: &mut S,
         statements: &Statements,
     ) -> Result<(), Failure<S::Error>> {
-        let mut line: (Vec<i64>, Vec<i64>) = Default::default();
+        let mut in_line: (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
         let mut waiting: Vec<(&KeyText, i64)> = Vec::new();
         for lane in &self.lanes {
             let missing = lane
@@ -39,8 +39,8 @@ impl Work<'_> {
                 .filter(|c| !self.whole.contains_key(&c.position));
             for candidate in missing {
                 if candidate.source == Source::Line {
-                    line.0.push(i64::from(lane.seen.lane));
-                    line.1.push(candidate.position);
+                    in_line.0.push(i64::from(lane.seen.lane));
+                    in_line.1.push(candidate.position);
                 } else {
                     let of = lane
                         .waiting
@@ -50,7 +50,7 @@ impl Work<'_> {
                 }
             }
         }
-        if line.0.is_empty() && waiting.is_empty() {
+        if in_line.0.is_empty() && waiting.is_empty() {
             return Ok(());
         }
         let topics: Vec<_> = waiting
@@ -63,8 +63,8 @@ impl Work<'_> {
             .collect();
         let positions: Vec<i64> = waiting.iter().map(|(_, position)| *position).collect();
         let values = [
-            Value::Ints(&line.0),
-            Value::Ints(&line.1),
+            Value::Ints(&in_line.0),
+            Value::Ints(&in_line.1),
             Value::Texts(&topics),
             Value::Texts(&keys),
             Value::Ints(&positions),
