@@ -16,6 +16,7 @@ use std::sync::{
 
 use outbox_message::Message;
 use outbox_store::{AfterDeath, Claim, DeathReason, OutboxStore, Outcome, Save};
+use outbox_store_sqlite::{SqliteConfig, SqliteStore};
 use scratch::{Scratch, message, retry, settlements};
 use tokio::sync::{Mutex, MutexGuard};
 use tracing::{Event, Subscriber};
@@ -92,6 +93,22 @@ async fn p1_a_published_batch_costs_five_statements_and_its_look() {
         assert_eq!(settled.len(), 2);
         assert_eq!((claimed, settling), (1 + 3, 2));
     }
+}
+
+#[tokio::test]
+async fn p1_keeping_a_published_batch_costs_one_statement_more() {
+    let _alone = counting().await;
+    let mut scratch = Scratch::with_connections(1).await;
+    let config = SqliteConfig {
+        retain: Some(std::time::Duration::from_mins(1)),
+        ..SqliteConfig::default()
+    };
+    let pool = scratch.pool.clone();
+    scratch.store = SqliteStore::open_with(pool, config).await.unwrap();
+    scratch.save(&many(1_000)).await;
+    let (claim, claimed) = claim_all(&scratch).await;
+    let (_, settling) = cost(&scratch, scratch.settle(&claim, &Outcome::Published)).await;
+    assert_eq!((claimed, settling), (1 + 3, 2 + 1));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use outbox_migrations::{MigrationFile, SQLITE, Tool, sqlite_files};
 use outbox_store::{SaveError, StoreError};
 use outbox_store_sqlite::{SqliteStore, connect_options};
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
@@ -56,6 +57,53 @@ async fn of_many_migrations_at_once_one_works_and_none_fails() {
         task.await.unwrap().unwrap();
     }
     SqliteStore::open(pool(&folder).await).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_older_schema_is_brought_up_to_date_with_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = pool(&folder).await;
+    sqlx::raw_sql(SQLITE.migrations[0].sql)
+        .execute(&pool)
+        .await
+        .unwrap();
+    sqlx::raw_sql("INSERT INTO outbox_message (position, lane, id, topic, payload, saved_at) VALUES (1, 0, 'm', 't', x'00', 1)")
+        .execute(&pool)
+        .await
+        .unwrap();
+    SqliteStore::migrate(&pool).await.unwrap();
+    let store = SqliteStore::open(pool).await.unwrap();
+    assert_eq!(store.claim(&request(10)).await.unwrap().entries.len(), 1);
+}
+
+#[tokio::test]
+async fn the_files_for_other_tools_make_a_store_and_take_it_back_whole() {
+    for tool in [Tool::Sqlx, Tool::Diesel] {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = pool(&folder).await;
+        let files = sqlite_files(tool);
+        let (ups, downs): (Vec<_>, Vec<_>) =
+            files.chunks(2).map(|pair| (&pair[0], &pair[1])).unzip();
+        let run = async |file: &MigrationFile| {
+            let mut tx = pool.begin().await.unwrap();
+            let sql = sqlx::AssertSqlSafe(file.contents.clone());
+            sqlx::raw_sql(sql).execute(&mut *tx).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        for _ in 0..2 {
+            for up in &ups {
+                run(up).await;
+            }
+            // Which sets WAL, and finds the tables up to date.
+            SqliteStore::migrate(&pool).await.unwrap();
+            SqliteStore::open(pool.clone()).await.unwrap();
+            for down in downs.iter().rev() {
+                run(down).await;
+            }
+            let left = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM sqlite_master");
+            assert_eq!(left.fetch_one(&pool).await.unwrap(), 0);
+        }
+    }
 }
 
 #[tokio::test]
@@ -133,7 +181,7 @@ async fn a_file_without_a_schema_names_both_versions_and_the_command() {
     let (_, text) = refusal(pool).await;
     assert_eq!(
         text,
-        "the outbox schema has version 0, this program needs version 1: run `outbox migrate --store ...`"
+        "the outbox schema has version 0, this program needs version 2: run `outbox migrate --store ...`"
     );
 }
 
@@ -142,14 +190,14 @@ async fn another_schema_version_is_refused_by_everything() {
     let scratch = Scratch::new().await;
     scratch.save(&[message(None, "kept")]).await;
     scratch
-        .sql("UPDATE outbox_schema_version SET version = 2")
+        .sql("UPDATE outbox_schema_version SET version = 99")
         .await;
     let newer = |error: &StoreError| {
         matches!(
             error,
             StoreError::Schema {
-                found: 2,
-                expected: 1,
+                found: 99,
+                expected: 2,
                 ..
             }
         )
@@ -165,7 +213,7 @@ async fn another_schema_version_is_refused_by_everything() {
     assert!(newer(&scratch.store.claim(&request(1)).await.unwrap_err()));
     let mut tx = scratch.pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let saved = scratch.store.save(&mut tx, &message(None, "no")).await;
-    assert!(matches!(saved, Err(SaveError::Schema { found: 2, .. })));
+    assert!(matches!(saved, Err(SaveError::Schema { found: 99, .. })));
 }
 
 #[tokio::test]
