@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use outbox::postgres_sqlx::{SchemaName, WakeUp};
 
 use crate::{
-    command::{dead, demo, migrate, relay, save, status},
+    command::{dead, demo, migrate, purge, relay, save, status},
     exit,
     logs::LogFormat,
 };
@@ -55,6 +55,7 @@ pub(crate) enum Command {
     Relay(Box<relay::RelayArgs>),
     Dead(dead::DeadArgs),
     Status(status::StatusArgs),
+    Purge(purge::PurgeArgs),
     Demo(demo::DemoArgs),
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod dead;
 pub(crate) mod demo;
 pub(crate) mod migrate;
+pub(crate) mod purge;
 pub(crate) mod relay;
 pub(crate) mod save;
 pub(crate) mod status;
@@ -16,6 +17,7 @@ pub(crate) async fn run(command: Command, output: Output) -> Result<Exit, Failur
         Command::Relay(args) => relay::run(*args, output).await,
         Command::Dead(args) => dead::run(args, output).await,
         Command::Status(args) => status::run(args, output).await,
+        Command::Purge(args) => purge::run(args, output).await,
         Command::Demo(args) => demo::run(args, output).await,
     }
 }

@@ -86,7 +86,7 @@ pub(crate) async fn with_options<T>(
 
 async fn open(args: &StoreArgs, options: StoreOptions) -> Result<Opened, Failure> {
     match Kind::of(&args.store)? {
-        Kind::Sqlite => sqlite::open(args).await.map(Opened::Sqlite),
+        Kind::Sqlite => sqlite::open(args, options).await.map(Opened::Sqlite),
         Kind::Postgres => postgres::open(args, options).await.map(Opened::Postgres),
     }
 }

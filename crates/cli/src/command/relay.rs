@@ -60,6 +60,9 @@ pub(crate) struct RelayArgs {
     /// Messages that wait for a retry, or for a destination that is down, are waited for.
     #[arg(long)]
     until_empty: bool,
+    /// Keep published messages for this time, then delete them; without it they are deleted at once
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    retain: Option<Duration>,
     /// Stop gracefully after this time
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
@@ -141,7 +144,7 @@ async fn relay(
     let config = args.options.config()?;
     let wanted = StoreOptions {
         wake_up: args.wake_up.into(),
-        ..StoreOptions::default()
+        retain: args.retain,
     };
     store::with_options(&args.store, wanted, async |opened| {
         let relay = Relay::with_config(opened.relay_side(), destination.open()?, config)

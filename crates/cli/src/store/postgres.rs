@@ -106,6 +106,7 @@ fn config(args: &StoreArgs, options: StoreOptions) -> PostgresConfig {
             Connection::Direct
         },
         wake_up: options.wake_up,
+        retain: options.retain,
         ..PostgresConfig::default()
     }
 }

@@ -6,10 +6,10 @@ use std::{
     path::Path,
 };
 
-use outbox::sqlite::{SqliteStore, connect_options};
+use outbox::sqlite::{SqliteConfig, SqliteStore, connect_options};
 use sqlx::{SqlitePool, sqlite::SqlitePoolOptions};
 
-use super::{failure, is_up_to_date, opened::in_time};
+use super::{StoreOptions, failure, is_up_to_date, opened::in_time};
 use crate::{args::StoreArgs, exit::Exit, failure::Failure};
 
 /// What a command does to the store's file.
@@ -25,9 +25,13 @@ enum Access {
 const CONNECTIONS: u32 = 2;
 
 /// Opens the store; nothing is changed.
-pub(super) async fn open(args: &StoreArgs) -> Result<SqliteStore, Failure> {
+pub(super) async fn open(args: &StoreArgs, options: StoreOptions) -> Result<SqliteStore, Failure> {
     let pool = pool(args, Access::Use)?;
-    match SqliteStore::open(pool.clone()).await {
+    let config = SqliteConfig {
+        retain: options.retain,
+        ..SqliteConfig::default()
+    };
+    match SqliteStore::open_with(pool.clone(), config).await {
         Ok(store) => Ok(store),
         Err(error) => {
             in_time(pool.close()).await;

@@ -40,6 +40,7 @@ fn every_member_of_an_object_for_scripts_is_documented() {
     run(&["migrate"], "");
     run(&["migrate", "--print"], "");
     run(&["migrate", "--files", "sqlx", "--dir", "migrations"], "");
+    run(&["purge", "--dry-run"], "");
     run(&["save"], &lines(3, 1));
     run(&["save"], "{");
     place.sql("update outbox_message set headers = 'no json' where id = 'm-0'");

@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 11] = [
     &["migrate"],
     &["save"],
     &["relay"],
@@ -12,6 +12,7 @@ const COMMANDS: [&[&str]; 10] = [
     &["dead", "redrive"],
     &["dead", "discard"],
     &["status"],
+    &["purge"],
     &["demo"],
 ];
 
@@ -42,6 +43,7 @@ fn the_programs_help_lists_every_command_and_every_exit_code() {
         "relay",
         "dead",
         "status",
+        "purge",
         "demo",
         "Exit codes:",
         "  7  ",
@@ -51,6 +53,28 @@ fn the_programs_help_lists_every_command_and_every_exit_code() {
     }
     let ran = place.run(&[], "").expect(2);
     assert!(ran.stderr.contains("Usage:"), "{ran:?}");
+}
+
+#[test]
+fn the_sql_is_written_as_files_and_none_is_changed_that_is_there() {
+    let place = Place::new();
+    let write = |tool: &str| {
+        let args = ["migrate", "--files", tool, "--dir", "migrations", "--json"];
+        place.run(&args, "")
+    };
+    for tool in ["sqlx", "diesel"] {
+        let files = write(tool).expect(0).json()["files"].clone();
+        let first = files[0].as_str().unwrap();
+        assert!(first.ends_with("up.sql"), "{files}");
+        let sql = std::fs::read_to_string(place.path(first)).unwrap();
+        assert!(sql.contains("CREATE TABLE outbox_message"));
+        assert_eq!(write(tool).expect(0).json()["files"], files);
+        std::fs::write(place.path(first), "-- mine").unwrap();
+        write(tool).expect(2).says(&[first, "says something else"]);
+        let kept = std::fs::read_to_string(place.path(first)).unwrap();
+        assert_eq!(kept, "-- mine");
+    }
+    assert!(!place.path("orders.db").exists());
 }
 
 #[test]

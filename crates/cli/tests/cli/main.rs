@@ -14,6 +14,7 @@ mod main_job;
 mod postgres;
 #[path = "../support/program.rs"]
 mod program;
+mod purge;
 mod save;
 #[path = "../support/schema.rs"]
 mod schema;

@@ -1,0 +1,111 @@
+//! `outbox purge`: deletes published messages that were kept, in bounded steps.
+
+use std::time::Duration;
+
+use clap::Args;
+use outbox::store::{OutboxOperator, Purge, PurgeMode, Purged};
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::{
+    args::{StoreArgs, duration},
+    exit::Exit,
+    failure::Failure,
+    output::Output,
+    store,
+    table::count,
+};
+
+/// Messages and ids a step; each is a transaction of its own, so that relays and writers get in between.
+const STEP: usize = 1_000;
+
+/// Delete published messages that were kept, and forget ids whose time is over
+///
+/// Relays do it by themselves, as they were told by `outbox relay --retain`. Nothing that is pending or dead is touched.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  outbox purge --store postgres://app@localhost/shop --dry-run
+  outbox purge --store sqlite:orders.db --older-than 30d
+
+Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
+pub(crate) struct PurgeArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Only messages published at least this long ago
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = duration)]
+    older_than: Duration,
+    /// Only count them, up to a bound
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+struct Shown {
+    dry_run: bool,
+    /// Published messages deleted, those of whole partitions not counted.
+    published: u64,
+    /// Ids that were to be remembered until now.
+    ids: u64,
+    /// Partitions dropped with the messages in them.
+    partitions: u64,
+    /// With `--dry-run`: there is more than was counted.
+    more: bool,
+}
+
+pub(crate) async fn run(args: PurgeArgs, output: Output) -> Result<Exit, Failure> {
+    let shown = store::with(&args.store, async |opened| {
+        purge(opened.operator(), args.older_than, args.dry_run).await
+    })
+    .await?;
+    output.result(&shown, || text(shown))?;
+    Ok(Exit::Done)
+}
+
+async fn purge(
+    store: &dyn OutboxOperator,
+    older_than: Duration,
+    dry_run: bool,
+) -> Result<Shown, Failure> {
+    let begun = Instant::now();
+    let mut shown = Shown {
+        dry_run,
+        ..Shown::default()
+    };
+    loop {
+        let step = Purge {
+            // What is published meanwhile must not keep it going.
+            older_than: older_than.saturating_add(begun.elapsed()),
+            limit: STEP,
+            mode: if dry_run {
+                PurgeMode::Count
+            } else {
+                PurgeMode::Delete
+            },
+        };
+        let purged: Purged = store
+            .purge(&step)
+            .await
+            .map_err(|error| store::failure(&error).also(format!("{} before", text(shown))))?;
+        shown.published += purged.published;
+        shown.ids += purged.ids;
+        shown.partitions += purged.partitions;
+        shown.more = dry_run && purged.more;
+        if dry_run || !purged.more {
+            return Ok(shown);
+        }
+    }
+}
+
+fn text(shown: Shown) -> String {
+    let (did, at_least) = match (shown.dry_run, shown.more) {
+        (true, true) => ("would delete", "at least "),
+        (true, false) => ("would delete", ""),
+        (false, _) => ("deleted", ""),
+    };
+    format!(
+        "{did} {at_least}{}, {} with the messages in them, and {}",
+        count(shown.published, "published message"),
+        count(shown.partitions, "partition"),
+        count(shown.ids, "remembered id"),
+    )
+}
