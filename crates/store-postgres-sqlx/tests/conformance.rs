@@ -11,35 +11,33 @@ mod schema;
 
 use std::time::Duration;
 
-use outbox_message::Position;
+use outbox_message::{Delivery, Position};
 use outbox_store::{Save, SaveError, Saved};
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 use schema::TestSchema;
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
+
+/// A transaction of a writer, and how much time had passed when it began.
+struct Begun {
+    tx: Transaction<'static, Postgres>,
+    at: i64,
+}
 
 struct PostgresHarness {
     store: PostgresStore,
     schema: TestSchema,
 }
 
-impl Harness for PostgresHarness {
-    type Store = PostgresStore;
-    type Connection = PgConnection;
-    type Transaction = Transaction<'static, Postgres>;
-
-    const CAPABILITIES: Capabilities = Capabilities::SERIAL
-        .with_concurrent_writers()
-        .with_claims_beside_writers()
-        .with_commit_order_waits();
-
-    async fn start() -> Self {
+impl PostgresHarness {
+    async fn with(retain: Option<Duration>) -> Self {
         let schema = TestSchema::new();
         PostgresStore::migrate_with(&schema.pool, &schema.name)
             .await
             .unwrap();
         let config = PostgresConfig {
             schema: schema.name.clone(),
+            retain,
             ..PostgresConfig::default()
         };
         let store = PostgresStore::open_with(schema.pool.clone(), config).await;
@@ -48,24 +46,52 @@ impl Harness for PostgresHarness {
             schema,
         }
     }
+}
+
+impl Harness for PostgresHarness {
+    type Store = PostgresStore;
+    type Connection = PgConnection;
+    type Transaction = Begun;
+
+    const CAPABILITIES: Capabilities = Capabilities::SERIAL
+        .with_concurrent_writers()
+        .with_claims_beside_writers()
+        .with_commit_order_waits();
+
+    async fn start() -> Self {
+        Self::with(None).await
+    }
+
+    async fn start_keeping(retain: Duration) -> Option<Self> {
+        Some(Self::with(Some(retain)).await)
+    }
+
+    async fn published(&self) -> Vec<Delivery> {
+        self.schema.published().await
+    }
 
     fn store(&self) -> &PostgresStore {
         &self.store
     }
 
-    async fn begin(&self) -> Transaction<'static, Postgres> {
-        self.schema.pool.begin().await.unwrap()
+    async fn begin(&self) -> Begun {
+        Begun {
+            at: self.schema.passed(),
+            tx: self.schema.pool.begin().await.unwrap(),
+        }
     }
 
-    fn connection<'t>(tx: &'t mut Transaction<'static, Postgres>) -> &'t mut PgConnection {
-        tx
+    fn connection(tx: &mut Begun) -> &mut PgConnection {
+        &mut tx.tx
     }
 
-    async fn commit(&self, tx: Transaction<'static, Postgres>) {
+    async fn commit(&self, Begun { mut tx, at }: Begun) {
+        let catch_up = sqlx::raw_sql(AssertSqlSafe(self.schema.catch_up(at)));
+        catch_up.execute(&mut *tx).await.unwrap();
         tx.commit().await.unwrap();
     }
 
-    async fn rollback(&self, tx: Transaction<'static, Postgres>) {
+    async fn rollback(&self, Begun { tx, .. }: Begun) {
         tx.rollback().await.unwrap();
     }
 

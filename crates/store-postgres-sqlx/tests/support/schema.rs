@@ -1,14 +1,23 @@
 //! A schema of its own for each test, and what tests do to its rows by plain SQL. The tables are made by the store under test; nothing here knows one.
 
-use std::{thread, time::Duration};
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    thread,
+    time::Duration,
+};
 
-use outbox_message::Position;
+use outbox_message::{Delivery, Lane, Lanes, Position};
 use outbox_migrations::SchemaName;
+use outbox_store::adapter::RawMessage;
 use outbox_testkit::Corruption;
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool, SqlSafeStr, SqlStr,
-    postgres::{PgConnectOptions, PgPoolOptions},
+    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool, Row, SqlSafeStr,
+    SqlStr,
+    postgres::{PgConnectOptions, PgPoolOptions, PgRow},
 };
+
+/// How many lanes the tables have.
+const LANES: Lanes = Lanes::new(64).expect("64 is not zero");
 
 /// The tables of pending messages.
 const PENDING: [&str; 3] = ["outbox.message", "outbox.waiting", "outbox.scheduled"];
@@ -20,6 +29,8 @@ pub(crate) struct TestSchema {
     pub(crate) pool: PgPool,
     /// What the server calls this test's sessions, or how their names begin.
     pub(crate) application: String,
+    /// The time that was let pass, in milliseconds.
+    passed: AtomicI64,
 }
 
 impl TestSchema {
@@ -36,6 +47,7 @@ impl TestSchema {
             name: name.parse().unwrap(),
             pool,
             application,
+            passed: AtomicI64::new(0),
         }
     }
 
@@ -62,30 +74,19 @@ impl TestSchema {
     /// Lets time pass: every time that stands in a row moves back. What lasts until infinity stays.
     pub(crate) async fn advance(&self, by: Duration) {
         let by = i64::try_from(by.as_millis()).unwrap();
-        let mut tx = self.pool.begin().await.unwrap();
-        for (table, columns) in [
-            ("outbox.lane", &["lease_until"][..]),
-            ("outbox.message", &["saved_at"]),
-            ("outbox.scheduled", &["saved_at", "due_at"]),
-            ("outbox.waiting", &["saved_at"]),
-            ("outbox.dead", &["saved_at", "died_at"]),
-            ("outbox.published", &["saved_at", "published_at"]),
-            ("outbox.blocked_key", &["until"]),
-            ("outbox.saved_id", &["expires_at"]),
-            ("outbox.destination_state", &["open_since", "next_probe"]),
-            ("outbox.upkeep", &["done_at"]),
-        ] {
-            let shift = columns
-                .iter()
-                .map(|column| format!("{column} = {column} - $1::bigint * interval '1 ms'"));
-            let update = format!(
-                "UPDATE {table} SET {}",
-                shift.collect::<Vec<_>>().join(", ")
-            );
-            let shifted = sqlx::query(self.sql(&update)).bind(by).execute(&mut *tx);
-            shifted.await.unwrap();
-        }
-        tx.commit().await.unwrap();
+        self.passed.fetch_add(by, Ordering::Relaxed);
+        self.run(&shift(by, "true")).await;
+    }
+
+    /// How many milliseconds passed so far.
+    pub(crate) fn passed(&self) -> i64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    /// What an open transaction runs before it commits, so that what it wrote catches up with the time that passed since, of which it saw nothing.
+    pub(crate) fn catch_up(&self, since: i64) -> String {
+        let own = "xmin = pg_current_xact_id()::xid";
+        self.name.apply(&shift(self.passed() - since, own))
     }
 
     /// Spoils the pending message at `position`, as a writer could if the tables did not forbid it.
@@ -117,6 +118,17 @@ impl TestSchema {
             "UPDATE {{table}} SET attempts = {attempts}, tries = {tries} WHERE position = $1"
         );
         self.change(position, &set).await;
+    }
+
+    /// The published messages that are kept, by position.
+    pub(crate) async fn published(&self) -> Vec<Delivery> {
+        let rows = sqlx::query(self.sql(
+            "SELECT lane, position, attempts, tries, id, topic, key, content_type, headers::text AS headers, payload
+             FROM outbox.published
+             ORDER BY position",
+        ));
+        let rows = rows.fetch_all(&self.pool).await.unwrap();
+        rows.iter().map(published).collect()
     }
 
     /// How many of this test's sessions are inside a transaction.
@@ -174,6 +186,51 @@ impl Drop for TestSchema {
             runtime.block_on(clean_up(&drop, &application)).ok();
         });
         cleaned.join().ok();
+    }
+}
+
+/// Moves the times of these rows back, in ms.
+fn shift(by: i64, rows: &str) -> String {
+    let columns = [
+        ("outbox.lane", &["lease_until"][..]),
+        ("outbox.message", &["saved_at"]),
+        ("outbox.scheduled", &["saved_at", "due_at"]),
+        ("outbox.waiting", &["saved_at"]),
+        ("outbox.dead", &["saved_at", "died_at"]),
+        ("outbox.published", &["saved_at", "published_at"]),
+        ("outbox.blocked_key", &["until"]),
+        ("outbox.saved_id", &["expires_at"]),
+        ("outbox.destination_state", &["open_since", "next_probe"]),
+        ("outbox.upkeep", &["done_at"]),
+    ];
+    let update = columns.iter().map(|(table, columns)| {
+        let moved = |column| format!("{column} = {column} - {by} * interval '1 ms'");
+        let set: Vec<String> = columns.iter().map(moved).collect();
+        format!("UPDATE {table} SET {} WHERE {rows};", set.join(", "))
+    });
+    update.collect()
+}
+
+fn published(row: &PgRow) -> Delivery {
+    let lane = Lane(u16::try_from(row.get::<i16, _>("lane")).unwrap());
+    let count = |name| u32::try_from(row.get::<i64, _>(name)).unwrap();
+    let text = |name| row.get::<Option<String>, _>(name).map(Into::into);
+    let raw = RawMessage {
+        lane,
+        id: text("id").unwrap(),
+        topic: text("topic").unwrap(),
+        key: text("key"),
+        headers: text("headers"),
+        content_type: text("content_type"),
+        payload: row.get::<Vec<u8>, _>("payload").into(),
+    };
+    Delivery {
+        lane,
+        position: Position(row.get("position")),
+        attempts: count("attempts"),
+        tries: count("tries"),
+        starts: 0,
+        message: raw.decode(LANES).unwrap(),
     }
 }
 
