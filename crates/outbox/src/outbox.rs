@@ -39,7 +39,7 @@ impl<S> Outbox<S> {
     where
         S: OutboxWriter<C>,
     {
-        let message = message_of(envelope, key.into())?;
+        let message = message_of(&envelope, key.into())?;
         Ok(self.store.save(tx, Save::from(&message)).await?)
     }
 
@@ -80,6 +80,7 @@ impl<S> Outbox<S> {
     /// # Errors
     ///
     /// [`WriteError`] if the envelope cannot be encoded, the key breaks a limit, or the store refuses. Nothing is saved then.
+    #[expect(clippy::needless_pass_by_value, reason = "as `write` takes it")]
     pub fn write_sync<'k, C: ?Sized>(
         &self,
         tx: &mut C,
@@ -89,7 +90,7 @@ impl<S> Outbox<S> {
     where
         S: SyncOutboxWriter<C>,
     {
-        let message = message_of(envelope, key.into())?;
+        let message = message_of(&envelope, key.into())?;
         Ok(self.store.save(tx, Save::from(&message))?)
     }
 
@@ -126,7 +127,7 @@ impl<S> Outbox<S> {
     }
 }
 
-fn message_of(envelope: Envelope, key: Key<'_>) -> Result<Message, WriteError> {
+fn message_of(envelope: &Envelope, key: Key<'_>) -> Result<Message, WriteError> {
     let key = key.check()?;
     Ok(Message {
         key,
