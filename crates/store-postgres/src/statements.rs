@@ -77,6 +77,7 @@ statements! {
     forget_circuits,
     forget_ids,
     forget_published,
+    heal_floors,
     purge_count,
     purge_published,
     upkeep_done,

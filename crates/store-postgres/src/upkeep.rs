@@ -46,6 +46,7 @@ impl Procedure for Upkeep {
         {
             return Ok(0);
         }
+        count(session, &statements.heal_floors, &[]).await?;
         let ids = count(session, &statements.forget_ids, &[Value::Int(MOST_REMOVED)]).await?;
         let overdue = [Value::Int(millis(Circuit::FORGOTTEN_AFTER))];
         let circuits = count(session, &statements.forget_circuits, &overdue).await?;
