@@ -1,0 +1,36 @@
+-- Takes back the floor of lanes under which something stands all the same, which only a sequence that went backwards can do: a restore, or a copy of the tables
+-- without it. Answers how many lanes. It walks what was deleted below the floors as long as a snapshot keeps it, so it is part of upkeep, not of a claim. By
+-- the primary key of message; lanes are locked in their order.
+WITH
+  low AS MATERIALIZED (
+    SELECT l.lane
+    FROM outbox.lane l
+    WHERE l.floor > 0
+      AND (
+        SELECT m.position
+        FROM outbox.message m
+        WHERE m.lane = l.lane
+          AND m.position < l.floor
+        ORDER BY m.lane, m.position
+        LIMIT 1
+      ) IS NOT NULL
+  ),
+  locked AS MATERIALIZED (
+    SELECT l.lane
+    FROM outbox.lane l
+    WHERE l.lane = ANY (ARRAY(SELECT w.lane FROM low w))
+    ORDER BY l.lane
+    FOR UPDATE
+  ),
+  healed AS (
+    UPDATE outbox.lane l
+    SET floor = 0,
+        mark = NULL,
+        mark_xid = NULL,
+        ahead = 0
+    FROM locked k
+    WHERE l.lane = k.lane
+    RETURNING l.lane
+  )
+SELECT count(*)
+FROM healed
