@@ -33,6 +33,38 @@ fn c1_the_quickstart_publishes_what_was_committed_and_nothing_else() {
 }
 
 #[test]
+fn c1_the_examples_on_postgres_save_what_was_committed_and_nothing_else() {
+    let server = "OUTBOX_TEST_POSTGRES";
+    assert!(
+        std::env::var_os(server).is_some(),
+        "{server} names no server: run cargo xtask test"
+    );
+    for (program, publishes) in [
+        (env!("CARGO_BIN_EXE_postgres_sqlx"), true),
+        (env!("CARGO_BIN_EXE_diesel_async"), true),
+        (env!("CARGO_BIN_EXE_diesel_sync"), false),
+    ] {
+        let ran = Command::new(program)
+            .env_remove("DATABASE_URL")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{told}");
+        assert!(
+            told.contains("the second order 1042 was refused, and so was its message: true"),
+            "{told}"
+        );
+        let published = String::from_utf8_lossy(&ran.stdout);
+        if publishes {
+            assert_eq!(published.lines().count(), 2, "{published}{told}");
+        } else {
+            let pending = told.lines().filter(|line| line.starts_with("pending: "));
+            assert_eq!(pending.count(), 2, "{told}");
+        }
+    }
+}
+
+#[test]
 fn d4_the_service_publishes_an_order_and_at_sigterm_stops_with_its_report() {
     let folder = tempfile::tempdir().unwrap();
     let published = folder.path().join("published.ndjson");

@@ -11,6 +11,7 @@ use std::future::Future;
 use outbox::{
     Envelope, Key, Message, Outbox, Relay, RelayConfig, Save, SaveError, WriteError,
     memory::{MemoryStore, MemoryTx},
+    postgres_diesel, postgres_sqlx,
     relay::{RelayError, Report},
     sqlite::{SqliteStore, connect_options},
     store::{OutboxOperator, OutboxStore, OutboxWriter},
@@ -52,7 +53,43 @@ fn envelope() -> Envelope {
 fn an_outbox_is_cloned_and_shared_between_tasks() {
     is_shared(Outbox::memory());
     let _ = is_shared::<Outbox<SqliteStore>>;
+    let _ = is_shared::<Outbox<postgres_sqlx::PostgresStore>>;
+    let _ = is_shared::<Outbox<postgres_diesel::PostgresStore>>;
+    let _ = is_shared::<Outbox<postgres_diesel::sync::PostgresWriter>>;
     let _ = (is_a_store::<MemoryStore>, is_a_store::<SqliteStore>);
+    let _ = is_a_store::<postgres_sqlx::PostgresStore>;
+    let _ = is_a_store::<postgres_diesel::PostgresStore>;
+}
+
+#[test]
+fn the_connections_of_postgres_are_inferred_too() {
+    async fn sqlx_tx(
+        outbox: &Outbox<postgres_sqlx::PostgresStore>,
+        tx: &mut sqlx::Transaction<'static, sqlx::Postgres>,
+    ) -> Result<(), WriteError> {
+        outbox.write(tx, envelope(), "order-1").await?;
+        outbox.write(&mut **tx, envelope(), Key::NONE).await?;
+        outbox.save(tx, &message("a")).await?;
+        Ok(())
+    }
+    async fn diesel_async_tx(
+        outbox: &Outbox<postgres_diesel::PostgresStore>,
+        tx: &mut diesel_async::AsyncPgConnection,
+    ) -> Result<(), WriteError> {
+        outbox.write(tx, envelope(), "order-1").await?;
+        outbox.save(tx, &message("a")).await?;
+        Ok(())
+    }
+    fn diesel_tx(
+        outbox: &Outbox<postgres_diesel::sync::PostgresWriter>,
+        tx: &mut diesel::PgConnection,
+    ) -> Result<(), WriteError> {
+        outbox.write_sync(tx, envelope(), "order-1")?;
+        outbox.save_sync(tx, &message("a"))?;
+        outbox.save_all_sync(tx, &[Save::from(&message("b"))])?;
+        Ok(())
+    }
+    let _ = (sqlx_tx, diesel_async_tx, diesel_tx);
 }
 
 #[tokio::test]
