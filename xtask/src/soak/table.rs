@@ -17,6 +17,7 @@ pub(crate) struct Scenario {
 pub(crate) const SCENARIOS: &[Scenario] = &[
     scenario("crash", "a program killed again and again loses nothing and keeps the order", "-p outbox-cli --test crash", ""),
     scenario("memory", "large payloads go through byte for byte within 128 MiB", "-p outbox-cli --test memory", ""),
+    scenario("stand", "four relays publish each message once and in order, through failures and under every isolation level", "-p outbox-tests --test on_postgres", "stand::"),
 ];
 
 const fn scenario(
