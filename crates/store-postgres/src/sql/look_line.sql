@@ -62,7 +62,8 @@ CROSS JOIN LATERAL (
   FROM outbox.message m
   WHERE m.lane = l.lane
     AND m.position >= l.floor
-    AND (e.runnable < $3 OR m.position <= e.last)
+    -- As a bound of the index: a filter would be asked of the whole line.
+    AND m.position <= CASE WHEN e.runnable < $3 THEN 9223372036854775807 ELSE e.last END
   ORDER BY m.lane, m.position
   LIMIT $4
 ) AS r

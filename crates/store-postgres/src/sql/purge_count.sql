@@ -2,20 +2,32 @@
 -- Served by the primary keys of the partitions and by saved_id_expires.
 WITH
   cut AS MATERIALIZED (
-    SELECT now() - make_interval(secs => $1::bigint / 1000.0) AS at
+    SELECT
+      c.at,
+      -- Partitions that would be dropped as a whole hold what is older than this.
+      CASE
+        WHEN (SELECT count(*) FROM outbox.old_partitions(c.at)) > 0 THEN date_trunc('day', c.at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+        ELSE '-infinity'
+      END AS since
+    FROM (SELECT now() - make_interval(secs => $1::bigint / 1000.0) AS at) AS c
   ),
-  -- In no partition that would be dropped as a whole.
   rows AS (
     SELECT count(*) AS published
     FROM (
-      SELECT
-      FROM outbox.published p
-      WHERE p.published_at <= (SELECT at FROM cut)
-        AND NOT (p.tableoid = ANY (ARRAY(
-          SELECT to_regclass('outbox.published_' || o)::oid
-          FROM cut
-          CROSS JOIN outbox.old_partitions(cut.at) AS o
-        )))
+      (
+        SELECT
+        FROM outbox.published p
+        WHERE p.published_at <= (SELECT at FROM cut)
+          AND p.published_at >= (SELECT since FROM cut)
+        LIMIT $2::bigint
+      )
+      UNION ALL
+      (
+        SELECT
+        FROM outbox.published_default p
+        WHERE p.published_at < (SELECT since FROM cut)
+        LIMIT $2::bigint
+      )
       LIMIT $2::bigint
     ) AS p
   ),
