@@ -16,9 +16,9 @@ use crate::{
     session::{batch, query},
 };
 
-/// A pool, and how to use it.
+/// A pool, and how to use it: what a [`Relaying`](outbox_store_postgres::Relaying) runs on.
 #[derive(Debug)]
-pub(crate) struct PgDatabase {
+pub struct PgDatabase {
     pub(crate) pool: PgPool,
     mode: Connection,
     /// `None` if nobody is to be woken, or if no notification would come through.
@@ -26,7 +26,8 @@ pub(crate) struct PgDatabase {
 }
 
 impl PgDatabase {
-    pub(crate) fn new(pool: PgPool, mode: Connection, wake_up: WakeUp) -> Self {
+    /// Uses this pool.
+    pub fn new(pool: PgPool, mode: Connection, wake_up: WakeUp) -> Self {
         let listens = wake_up == WakeUp::Notify && mode == Connection::Direct;
         Self {
             pool,
@@ -60,7 +61,7 @@ impl Database for PgDatabase {
 
 /// A transaction of the store's own.
 #[derive(Debug)]
-pub(crate) struct PgTransaction {
+pub struct PgTransaction {
     connection: PoolConnection<Postgres>,
     mode: Connection,
     /// The server answered COMMIT or ROLLBACK.

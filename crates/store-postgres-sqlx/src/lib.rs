@@ -46,6 +46,9 @@ mod session;
 mod store;
 mod write;
 
+// For tests that put something between the shared store and this driver.
+#[doc(hidden)]
+pub use database::{PgDatabase, PgTransaction};
 pub use error::SqlxError;
 pub use outbox_store_postgres::{
     Connection, InvalidSchemaName, PostgresConfig, SchemaName, WakeUp,

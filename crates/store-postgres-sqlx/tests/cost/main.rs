@@ -1,0 +1,17 @@
+//! What statements cost on a real server: how many a batch takes, what their plans touch when the tables are full, and what a snapshot that somebody
+//! holds adds. The long forms print a report (`cargo xtask soak`).
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where something goes wrong"
+)]
+
+mod arguments;
+mod backlog;
+mod counting;
+mod counts;
+mod explain;
+mod plans;
+#[path = "../support/schema.rs"]
+#[allow(dead_code, reason = "each program of tests uses its part")]
+mod schema;
