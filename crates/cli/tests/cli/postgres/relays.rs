@@ -1,5 +1,10 @@
 //! Several relays at once, each a process, on one schema; and the demo, which has three of them.
 
+use std::{
+    process::{Child, Command},
+    thread,
+};
+
 use crate::program::{Place, Ran, lines};
 
 use super::main_job::assert_in_order;
@@ -52,23 +57,33 @@ fn the_demo_holds_every_promise_on_postgres_and_leaves_nothing() {
         let count = "select count(*) from pg_namespace where nspname like 'outbox_demo_%'";
         place.schema().session().number(count)
     };
-    let args = [
-        "demo",
-        "--store",
-        &store,
-        "--messages",
-        "300",
-        "--keys",
-        "7",
-        "--fail",
-        "20",
-        "--json",
+    let demo = [
+        "demo", "--store", &store, "--keys", "7", "--fail", "20", "--json",
     ];
-    let demo = place.run(&args, "").expect(0).json();
+    let mut args = demo.to_vec();
+    args.extend(["--messages", "300"]);
+    let verdict = place.run(&args, "").expect(0).json();
     for broken in ["precedence_broken", "lost", "never_committed", "altered"] {
-        assert_eq!(demo[broken], 0, "{demo}");
+        assert_eq!(verdict[broken], 0, "{verdict}");
     }
-    assert_eq!(demo["saved"], 270);
-    assert_eq!(demo["killed"], 1);
+    assert_eq!(verdict["saved"], 270);
+    assert_eq!(verdict["killed"], 1);
     assert_eq!(schemas(), 0);
+
+    // Stopped in the middle it takes its schema away too.
+    let mut args = demo.to_vec();
+    args.extend(["--messages", "1000000"]);
+    let demo = place.program(&args).spawn().unwrap();
+    while schemas() == 0 {
+        thread::yield_now();
+    }
+    terminate(&demo);
+    Ran::of(demo).expect(1).says(&["stopped before its end"]);
+    assert_eq!(schemas(), 0);
+}
+
+fn terminate(child: &Child) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    assert!(sent.success());
 }
