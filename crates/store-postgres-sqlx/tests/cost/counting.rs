@@ -85,7 +85,7 @@ impl Session for CountingTransaction {
         text: &'a Text,
         values: &'a [Value<'a>],
     ) -> Result<Vec<Row>, SqlxError> {
-        self.notes.0.lock().unwrap().texts.push(text.clone());
+        self.notes.0.lock().unwrap().texts.push(Arc::clone(text));
         self.inner.query(text, values).await
     }
 

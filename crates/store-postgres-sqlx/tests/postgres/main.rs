@@ -6,6 +6,7 @@
 )]
 
 mod cutting;
+mod grants;
 mod isolation;
 mod opening;
 mod pooler;
