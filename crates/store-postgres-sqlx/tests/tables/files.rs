@@ -1,0 +1,107 @@
+//! Migrations run by other tools, one at a time, and taken back.
+
+use outbox_migrations::{MigrationFile, POSTGRES, Tool, postgres_files};
+use outbox_store::OutboxStore;
+use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore};
+use sqlx::{AssertSqlSafe, Executor};
+
+use crate::{
+    schema::TestSchema,
+    scratch::{message, request},
+};
+
+/// Runs a file as a tool does: in a transaction.
+async fn run(schema: &TestSchema, file: &MigrationFile) {
+    let mut tx = schema.pool.begin().await.unwrap();
+    let sql = AssertSqlSafe(file.contents.clone());
+    let ran = tx.execute(sqlx::raw_sql(sql)).await;
+    ran.unwrap_or_else(|error| panic!("{}: {error}", file.path));
+    tx.commit().await.unwrap();
+}
+
+async fn open(schema: &TestSchema) -> PostgresStore {
+    let config = PostgresConfig {
+        schema: schema.name.clone(),
+        ..PostgresConfig::default()
+    };
+    let opened = PostgresStore::open_with(schema.pool.clone(), config).await;
+    opened.unwrap()
+}
+
+/// Whether the schema, or anything that was in it, is there.
+async fn is_there(schema: &TestSchema) -> bool {
+    let found = sqlx::query_scalar("SELECT to_regnamespace($1) IS NOT NULL");
+    let found = found.bind(schema.name.quoted()).fetch_one(&schema.pool);
+    found.await.unwrap()
+}
+
+#[tokio::test]
+async fn the_files_for_other_tools_make_a_store_and_take_it_back_whole() {
+    for tool in [Tool::Sqlx, Tool::Diesel] {
+        let schema = TestSchema::new();
+        let files = postgres_files(&schema.name, tool);
+        for _ in 0..2 {
+            for up in files.iter().step_by(2) {
+                run(&schema, up).await;
+            }
+            let store = open(&schema).await;
+            let mut tx = schema.pool.begin().await.unwrap();
+            store.save(&mut tx, &message(Some("k"), "a")).await.unwrap();
+            tx.commit().await.unwrap();
+            assert_eq!(store.claim(&request(10)).await.unwrap().entries.len(), 1);
+            let added = schema.count("SELECT outbox.add_partitions()::bigint").await;
+            assert_eq!(added, 2);
+            for down in files.iter().skip(1).step_by(2).rev() {
+                run(&schema, down).await;
+            }
+            assert!(!is_there(&schema).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_file_can_be_taken_back_by_itself() {
+    let schema = TestSchema::new();
+    for pair in postgres_files(&schema.name, Tool::Sqlx).chunks(2) {
+        for file in [&pair[0], &pair[1], &pair[0]] {
+            run(&schema, file).await;
+        }
+    }
+    open(&schema).await;
+}
+
+#[tokio::test]
+async fn a_schema_with_something_of_somebody_else_in_it_is_not_dropped() {
+    let schema = TestSchema::new();
+    let files = postgres_files(&schema.name, Tool::Sqlx);
+    for up in files.iter().step_by(2) {
+        run(&schema, up).await;
+    }
+    schema.run("CREATE TABLE outbox.mine ()").await;
+    for down in files.iter().skip(3).step_by(2).rev() {
+        run(&schema, down).await;
+    }
+    let last = AssertSqlSafe(files[1].contents.clone());
+    let mut tx = schema.pool.begin().await.unwrap();
+    let error = tx.execute(sqlx::raw_sql(last)).await.unwrap_err();
+    let code = error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code);
+    assert_eq!(code.as_deref(), Some("2BP01"), "{error}");
+}
+
+#[tokio::test]
+async fn an_older_schema_is_brought_up_to_date_with_its_messages() {
+    let schema = TestSchema::new();
+    run(&schema, &postgres_files(&schema.name, Tool::Sqlx)[0]).await;
+    schema
+        .run("INSERT INTO outbox.message (lane, id, topic, payload) VALUES (0, 'm', 't', '\\x00')")
+        .await;
+    PostgresStore::migrate_with(&schema.pool, &schema.name)
+        .await
+        .unwrap();
+    let version = schema.count("SELECT version FROM outbox.schema_version");
+    assert_eq!(version.await, POSTGRES.version());
+    let store = open(&schema).await;
+    assert_eq!(store.claim(&request(10)).await.unwrap().entries.len(), 1);
+}
