@@ -158,6 +158,8 @@ async fn fails_over_under_a_relay(adapter: usize) {
         lease: Duration::from_hours(1),
         publish_timeout: Duration::from_mins(30),
         renewal: Duration::from_mins(10),
+        poll_min: Duration::from_millis(5),
+        poll_max: Duration::from_millis(50),
         ..RelayConfig::default()
     };
     let relay = store.relay(broker.clone(), config);

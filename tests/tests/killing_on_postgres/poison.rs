@@ -178,6 +178,10 @@ async fn play_hanging() {
     let place = Place::of_parent(&env::var(SCHEMA).unwrap()).await;
     let config = RelayConfig {
         name: env::var(PART).unwrap().into(),
+        // It takes no more than eight of the forty lanes, and keeps them.
+        concurrency: 8,
+        lease: Duration::from_hours(1),
+        publish_timeout: Duration::from_mins(30),
         ..RelayConfig::default()
     };
     let relay = place.sqlx().await.relay(Hanging, config);

@@ -16,8 +16,10 @@ pub(crate) struct Scenario {
 #[rustfmt::skip]
 pub(crate) const SCENARIOS: &[Scenario] = &[
     scenario("crash", "a program killed again and again loses nothing and keeps the order", "-p outbox-cli --test crash", ""),
+    scenario("kill", "relay processes on Postgres that are killed, cut off or frozen lose nothing and keep the order", "-p outbox-cli --test crash_on_postgres", ""),
     scenario("memory", "large payloads go through byte for byte within 128 MiB", "-p outbox-cli --test memory", ""),
     scenario("stand", "four relays publish each message once and in order, through failures and under every isolation level", "-p outbox-tests --test on_postgres", "stand::"),
+    scenario("outages", "a Postgres that ends sessions, restarts, crashes or fails over costs nothing that survived", "-p outbox-tests --test killing_on_postgres", ""),
 ];
 
 const fn scenario(
