@@ -1,0 +1,22 @@
+//! Forced interleavings on real sessions: a call is stopped at a point, other sessions act, and it goes on.
+//!
+//! What all stores share is in the conformance suite; what is tried at random is there too. Here stands what random runs do not find.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where something goes wrong"
+)]
+
+mod floor;
+mod invariants;
+mod late;
+mod operators;
+mod overlap;
+mod paused;
+mod relay;
+mod saving;
+mod scene;
+mod settling;
+mod stall;
+mod upkeep;
+mod version;
