@@ -55,7 +55,8 @@
 //!
 //! A claim, a settlement and a renewal each take a connection of the pool for one short transaction; none is held while a broker is spoken to. With
 //! [`WakeUp::Notify`] a relay has one connection more, beside the pool, on which it listens. `RecyclingMethod::Fast` spares a round trip for each of
-//! these transactions; behind a pooler ([`Connection::Pooler`]) it is needed, since any other method runs a statement outside of a transaction.
+//! these transactions. Behind a pooler ([`Connection::Pooler`]) the pool needs it, since any other method runs a statement outside of a transaction, and
+//! [`connect_through_pooler`], since connecting does so too.
 //!
 //! TLS is a matter of the pool: its manager makes the connections, see `ManagerConfig::custom_setup`.
 //!
@@ -74,6 +75,7 @@ mod error;
 mod listen;
 mod operator;
 mod pool;
+mod pooler;
 mod relay;
 mod save;
 mod statement;
@@ -86,4 +88,5 @@ pub use outbox_store::{SaveError, StoreError};
 pub use outbox_store_postgres::{
     Connection, InvalidSchemaName, PostgresConfig, SchemaName, WakeUp,
 };
+pub use pooler::connect_through_pooler;
 pub use store::PostgresStore;

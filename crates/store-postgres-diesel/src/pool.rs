@@ -1,6 +1,6 @@
 //! Transactions on connections of a pool that the user made. A connection goes back to the pool only when its transaction is known to have ended.
 
-use std::fmt;
+use std::{fmt, future::pending};
 
 use diesel_async::{
     AnsiTransactionManager, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection,
@@ -21,17 +21,17 @@ use crate::{
 pub(crate) struct Pooled {
     pub(crate) pool: Pool<AsyncPgConnection>,
     connection: Connection,
-    wake_up: WakeUp,
-    listener: Listener,
+    /// `None` if nobody is to be woken, or if no notification would come through.
+    listener: Option<Listener>,
 }
 
 impl Pooled {
     pub(crate) fn new(pool: Pool<AsyncPgConnection>, config: &PostgresConfig) -> Self {
+        let listens = config.wake_up == WakeUp::Notify && config.connection == Connection::Direct;
         Self {
             pool,
             connection: config.connection,
-            wake_up: config.wake_up,
-            listener: Listener::default(),
+            listener: listens.then(Listener::default),
         }
     }
 }
@@ -41,7 +41,7 @@ impl fmt::Debug for Pooled {
         f.debug_struct("Pooled")
             .field("connections", &self.pool.status())
             .field("connection", &self.connection)
-            .field("wake_up", &self.wake_up)
+            .field("listener", &self.listener)
             .finish_non_exhaustive()
     }
 }
@@ -62,9 +62,9 @@ impl Database for Pooled {
     }
 
     async fn wake_up(&self, schema: &str) {
-        match self.wake_up {
-            WakeUp::Poll => std::future::pending().await,
-            WakeUp::Notify => self.listener.heard(&self.pool, schema).await,
+        match &self.listener {
+            Some(listener) => listener.heard(&self.pool, schema).await,
+            None => pending().await,
         }
     }
 }

@@ -13,6 +13,7 @@ mod schema;
 
 mod blocking;
 mod opening;
+mod pooler;
 mod saving;
 mod scratch;
 mod transactions;

@@ -62,9 +62,9 @@ async fn a_claim_that_is_dropped_anywhere_leaves_no_transaction_open() {
             break;
         }
         dropped += 1;
+        scratch.until(NO_TRANSACTION).await;
     }
     assert!(dropped > 3, "a claim waits for the server several times");
-    scratch.until(NO_TRANSACTION).await;
     assert!(scratch.pool().status().size <= 1);
 }
 

@@ -30,8 +30,7 @@ pub(crate) struct Function {
 impl OutboxWriter<PgConnection> for Function {
     async fn save(&self, tx: &mut PgConnection, save: Save<'_>) -> Result<Saved, SaveError> {
         let message = save.message;
-        // The function refuses it too, but ends the transaction with it.
-        message.check_payload(MAX_PAYLOAD_BYTES)?;
+        check(&save)?;
         let (after, at) = match save.due {
             None => (None, None),
             Some(Due::After(delay)) => (Some(millis(delay.min(MAX_DELAY))), None),
@@ -59,6 +58,7 @@ impl OutboxWriter<PgConnection> for Function {
         tx: &mut PgConnection,
         saves: &[Save<'_>],
     ) -> Result<Vec<Saved>, SaveError> {
+        saves.iter().try_for_each(check)?;
         let mut answers = Vec::new();
         for save in saves {
             answers.push(self.save(tx, *save).await?);
@@ -69,6 +69,11 @@ impl OutboxWriter<PgConnection> for Function {
     async fn pending(&self, tx: &mut PgConnection) -> Result<Vec<Message>, SaveError> {
         self.store.pending(tx).await
     }
+}
+
+/// The function refuses such a payload too, but ends the transaction with it.
+fn check(save: &Save<'_>) -> Result<(), SaveError> {
+    Ok(save.message.check_payload(MAX_PAYLOAD_BYTES)?)
 }
 
 fn once(once: Duration) -> i64 {

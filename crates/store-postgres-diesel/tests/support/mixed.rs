@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox_message::Position;
+use outbox_message::{Delivery, Position};
 use outbox_store::{OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError, Saved};
 use outbox_store_postgres::{PostgresConfig, WakeUp};
 use outbox_testkit::{Capabilities, Corruption, Harness};
@@ -43,12 +43,21 @@ pub(crate) struct Mixed<D: Door, R> {
     store: Pair<D::Writer, R>,
 }
 
-/// The settings of a test in this schema.
-pub(crate) fn config(schema: &TestSchema) -> PostgresConfig {
-    PostgresConfig {
-        schema: schema.name.clone(),
-        wake_up: WakeUp::Notify,
-        ..PostgresConfig::default()
+impl<D: Door, R: Relays> Mixed<D, R> {
+    async fn with(retain: Option<Duration>) -> Self {
+        let schema = TestSchema::new();
+        let config = PostgresConfig {
+            schema: schema.name.clone(),
+            wake_up: WakeUp::Notify,
+            retain,
+            ..PostgresConfig::default()
+        };
+        let relays = R::open(&schema, config.clone()).await;
+        let writer = D::open(&schema, config).await;
+        Self {
+            schema,
+            store: Pair { writer, relays },
+        }
     }
 }
 
@@ -63,13 +72,15 @@ impl<D: Door, R: Relays> Harness for Mixed<D, R> {
         .with_commit_order_waits();
 
     async fn start() -> Self {
-        let schema = TestSchema::new();
-        let relays = R::open(&schema, config(&schema)).await;
-        let writer = D::open(&schema, config(&schema)).await;
-        Self {
-            schema,
-            store: Pair { writer, relays },
-        }
+        Self::with(None).await
+    }
+
+    async fn start_keeping(retain: Duration) -> Option<Self> {
+        Some(Self::with(Some(retain)).await)
+    }
+
+    async fn published(&self) -> Vec<Delivery> {
+        self.schema.published().await
     }
 
     fn store(&self) -> &Self::Store {
