@@ -5,6 +5,8 @@
     reason = "a test fails where something goes wrong"
 )]
 
+#[path = "support/pooled.rs"]
+mod pooled;
 #[path = "support/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod schema;
@@ -35,12 +37,14 @@ impl PostgresHarness {
         PostgresStore::migrate_with(&schema.pool, &schema.name)
             .await
             .unwrap();
+        let (pool, connection) = pooled::pool(&schema).await;
         let config = PostgresConfig {
             schema: schema.name.clone(),
+            connection,
             retain,
             ..PostgresConfig::default()
         };
-        let store = PostgresStore::open_with(schema.pool.clone(), config).await;
+        let store = PostgresStore::open_with(pool, config).await;
         Self {
             store: store.unwrap(),
             schema,
@@ -77,7 +81,7 @@ impl Harness for PostgresHarness {
     async fn begin(&self) -> Begun {
         Begun {
             at: self.schema.passed(),
-            tx: self.schema.pool.begin().await.unwrap(),
+            tx: self.store.pool().begin().await.unwrap(),
         }
     }
 
@@ -96,7 +100,7 @@ impl Harness for PostgresHarness {
     }
 
     async fn save_outside(&self, save: Save<'_>) -> Option<Result<Saved, SaveError>> {
-        let mut connection = self.schema.pool.acquire().await.unwrap();
+        let mut connection = self.store.pool().acquire().await.unwrap();
         Some(self.store.save(&mut connection, save).await)
     }
 
