@@ -45,3 +45,11 @@ mod readme {}
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/testing.md")]
 mod testing {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/postgres-sqlx.md")]
+mod postgres_sqlx {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/postgres-diesel.md")]
+mod postgres_diesel {}
