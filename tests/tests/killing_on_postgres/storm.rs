@@ -16,6 +16,9 @@ use crate::{
     writers::{Writers, Written},
 };
 
+/// A lease that nobody knows of, because the answer to its claim was lost, is waited out, so leases are short.
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
+
 /// When the next blow falls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Every {
@@ -124,15 +127,13 @@ impl Relays {
     }
 }
 
-/// A lease that nobody knows of, because the answer to its claim was lost, is waited
-/// out, so leases are short.
 fn relay(store: &Store, number: usize, witness: &Witness) -> Relay {
     let config = RelayConfig {
         name: format!("{}-{number}", store.name).into(),
         batch: 20,
-        lease: Duration::from_secs(3),
-        renewal: Duration::from_secs(1),
-        publish_timeout: Duration::from_secs(1),
+        lease: LEASE,
+        renewal: LEASE / 3,
+        publish_timeout: LEASE / 2,
         poll_min: Duration::from_millis(5),
         poll_max: Duration::from_millis(100),
         ..RelayConfig::default()

@@ -132,3 +132,47 @@ impl Publisher for Witness {
         Published::all(run)
     }
 }
+
+mod tests {
+    use outbox::message::{Delivery, LaneToken, Position};
+
+    use super::*;
+    use crate::place::{lane, message};
+
+    fn token(epoch: i64, holder: &str) -> LaneToken {
+        LaneToken {
+            lane: lane("k"),
+            epoch,
+            holder: holder.into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_witness_sees_a_second_holder_an_old_lease_and_a_duplicate() {
+        let witness = Witness::default();
+        let messages = [Delivery {
+            lane: lane("k"),
+            position: Position(1),
+            attempts: 0,
+            tries: 0,
+            starts: 0,
+            message: message("k", "k/1"),
+        }];
+        let publish = async |token: LaneToken| {
+            let run = Run {
+                destination: "witness",
+                token: &token,
+                messages: &messages,
+            };
+            assert_eq!(witness.publish(run).await.confirmed, 1);
+        };
+        publish(token(1, "one")).await;
+        publish(token(2, "two")).await;
+        assert_eq!((witness.faults().len(), witness.duplicates()), (0, 1));
+        publish(token(1, "one")).await;
+        assert_eq!(witness.faults().len(), 1, "{:?}", witness.faults());
+        tokio::join!(publish(token(3, "one")), publish(token(3, "two")));
+        assert_eq!(witness.faults().len(), 2, "{:?}", witness.faults());
+        assert_eq!(witness.first(), ["k/1"]);
+    }
+}
