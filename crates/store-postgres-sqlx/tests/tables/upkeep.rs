@@ -138,6 +138,26 @@ async fn partitions_are_dropped_when_their_last_message_is_old_enough() {
     );
 }
 
+/// A partition is not added over the head of a settlement that keeps a message in the default one; neither fails.
+#[tokio::test]
+async fn a_settlement_under_way_and_new_partitions_do_not_fail_each_other() {
+    let scratch = keeping().await;
+    let mut settlement = scratch.schema.pool.begin().await.unwrap();
+    let keep = "SELECT outbox.test_publish(1, now())";
+    settlement
+        .execute(sqlx::raw_sql(scratch.schema.sql(keep)))
+        .await
+        .unwrap();
+    assert_eq!(maintain(&scratch.store).await, 0);
+    assert!(partitions(&scratch).await.is_empty());
+    settlement.commit().await.unwrap();
+    a_minute_later(&scratch).await;
+    assert_eq!(maintain(&scratch.store).await, 0);
+    assert_eq!(partitions(&scratch).await.len(), 2);
+    let kept = "SELECT count(*) FROM outbox.published";
+    assert_eq!(scratch.schema.count(kept).await, 1);
+}
+
 /// A partition that somebody reads stays for the next time, and nobody waits for it.
 #[tokio::test]
 async fn a_partition_that_is_in_use_is_dropped_later() {
