@@ -1,4 +1,5 @@
-//! The tables as the migrations make them, and what stands beside the messages: files for other tools, the SQL function `save`, views, upkeep and purge.
+//! The tables as the migrations make them, and what stands beside the messages: files for other tools, the SQL function `save`, views, upkeep and purge;
+//! and the way into them from an outbox of another kind.
 //! What the relay side does with them is in the conformance suite.
 
 #![expect(
@@ -8,6 +9,7 @@
 
 mod files;
 mod function;
+mod moving;
 mod order;
 #[path = "../support/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
