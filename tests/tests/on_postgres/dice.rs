@@ -39,3 +39,9 @@ pub(crate) fn seeds(short: u64, long: u64) -> Vec<u64> {
         Err(_) => (1..=if soak() { long } else { short }).collect(),
     }
 }
+
+/// A line of the report of a long form.
+#[expect(clippy::print_stdout, reason = "the report of the long form")]
+pub(crate) fn report(line: &str) {
+    println!("{line}");
+}

@@ -8,8 +8,13 @@
     reason = "a test fails where something goes wrong"
 )]
 
+mod cases;
+mod commit_order;
 mod dice;
+mod doors;
+mod histories;
 mod ordering;
+mod record;
 mod schema;
 mod shop;
 mod stand;

@@ -176,7 +176,7 @@ async fn o3_while_a_relay_holds_the_head_of_a_key_no_other_gets_a_message_of_it(
     let other = other
         .into_iter()
         .find(|key| lane_of(key) != lane_of("order-1"));
-    shop.save(&[message("order-1", "d"), message(&other.unwrap(), "x")])
+    shop.save(&[message("order-1", "d"), message(other.unwrap(), "x")])
         .await;
     three_relays(&shop).await;
     let mut seen = handed(&shop);

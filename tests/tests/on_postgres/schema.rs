@@ -36,16 +36,19 @@ impl TestSchema {
         Self {
             // What a schema may be called: mixed case, characters that must be quoted, more bytes than characters.
             name: format!("Größe of-{number:016x}.select").parse().unwrap(),
-            pool: pool(options.clone()),
+            pool: pool(options.clone(), 10),
             application,
             options,
         }
     }
 
     /// A pool of its own, whose sessions bear a name of their own behind that of the test.
-    pub(crate) fn pool_of(&self, name: &str) -> PgPool {
+    pub(crate) fn pool_of(&self, name: &str, max_connections: u32) -> PgPool {
         let name = format!("{}-{name}", self.application);
-        pool(self.options.clone().application_name(&name))
+        pool(
+            self.options.clone().application_name(&name),
+            max_connections,
+        )
     }
 
     /// The statement, in which `outbox.` stands for this schema.
@@ -72,13 +75,15 @@ impl TestSchema {
     /// Lets time pass: every time that stands in a row moves back. What lasts until infinity stays.
     pub(crate) async fn advance(&self, by: Duration) {
         let by = by.as_millis();
+        let shifts = TIMES.map(|(table, column)| {
+            format!("UPDATE outbox.{table} SET {column} = {column} - {by} * interval '1 ms';")
+        });
         // Whoever changes rows of a lane locks it first; this changes rows of all of them.
-        let mut statements = "BEGIN; SELECT FROM outbox.lane ORDER BY lane FOR UPDATE;".to_owned();
-        for (table, column) in TIMES {
-            statements +=
-                &format!("UPDATE outbox.{table} SET {column} = {column} - {by} * interval '1 ms';");
-        }
-        self.run(&(statements + "COMMIT")).await;
+        self.run(&format!(
+            "BEGIN; SELECT FROM outbox.lane ORDER BY lane FOR UPDATE; {} COMMIT",
+            shifts.concat()
+        ))
+        .await;
     }
 }
 
@@ -119,17 +124,21 @@ async fn clean_up(
     connection.close().await
 }
 
-/// How to reach the server of the tests.
-pub(crate) fn server() -> PgConnectOptions {
-    let url = std::env::var("OUTBOX_TEST_POSTGRES").unwrap_or_else(|_| {
+/// Where the server of the tests is.
+pub(crate) fn server_url() -> String {
+    std::env::var("OUTBOX_TEST_POSTGRES").unwrap_or_else(|_| {
         panic!("OUTBOX_TEST_POSTGRES names no database: run `cargo xtask test`, which finds or starts a server")
-    });
-    url.parse().unwrap()
+    })
+}
+
+/// How to reach it.
+pub(crate) fn server() -> PgConnectOptions {
+    server_url().parse().unwrap()
 }
 
 /// A pool that connects when it is used. Many tests share one server.
-fn pool(options: PgConnectOptions) -> PgPool {
+fn pool(options: PgConnectOptions, max_connections: u32) -> PgPool {
     PgPoolOptions::new()
-        .max_connections(10)
+        .max_connections(max_connections)
         .connect_lazy_with(options)
 }

@@ -5,14 +5,18 @@ use std::time::Duration;
 use outbox::{
     Key, Message, Relay, RelayConfig, Report, Save,
     postgres_sqlx::{PostgresConfig, PostgresStore},
+    publisher::PublishErrorKind::{Rejected, Unavailable},
     relay::RelayError,
     store::{OutboxOperator, Status},
 };
-use outbox_testkit::ScriptedPublisher;
+use outbox_testkit::{Reply, ScriptedPublisher};
 use sqlx::{Postgres, Transaction, postgres::PgConnectOptions};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
-use crate::schema::{self, TestSchema};
+use crate::{
+    dice::Dice,
+    schema::{self, TestSchema},
+};
 
 /// Far more than anything here takes: what does not happen until then never will.
 const NEVER: Duration = Duration::from_mins(5);
@@ -55,15 +59,29 @@ impl Shop {
 
     /// The same outbox through a pool of its own, whose sessions bear the name.
     pub(crate) async fn store_of(&self, name: &str) -> PostgresStore {
-        let pool = self.schema.pool_of(name);
+        self.store_with(name, 10).await
+    }
+
+    /// The same with so many connections at most.
+    pub(crate) async fn store_with(&self, name: &str, max_connections: u32) -> PostgresStore {
+        let pool = self.schema.pool_of(name, max_connections);
         let store = PostgresStore::open_with(pool, self.store.config().clone()).await;
         store.unwrap()
     }
 
+    /// A relay of this store.
+    pub(crate) fn relay_on(&self, store: PostgresStore, config: RelayConfig) -> Relay {
+        Relay::with_config(store, self.broker.clone(), config).unwrap()
+    }
+
+    /// A relay that shares the pool of the application.
+    pub(crate) fn relay_of_the_pool(&self, config: RelayConfig) -> Relay {
+        self.relay_on(self.store.clone(), config)
+    }
+
     /// A relay with a pool of its own.
     pub(crate) async fn relay(&self, config: RelayConfig) -> Relay {
-        let store = self.store_of(&config.name).await;
-        Relay::with_config(store, self.broker.clone(), config).unwrap()
+        self.relay_on(self.store_of(&config.name).await, config)
     }
 
     /// Starts a relay with a pool of its own.
@@ -121,6 +139,22 @@ impl Running {
         self.stop.send(true).ok();
         self.work.await.unwrap().unwrap()
     }
+
+    /// Ends it as a process that is killed does: nothing more is recorded.
+    pub(crate) async fn kill(self) {
+        self.work.abort();
+        self.work.await.unwrap_err();
+    }
+}
+
+/// Waits until something holds that will.
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let waited = timeout(NEVER, async {
+        while !holds().await {
+            tokio::task::yield_now().await;
+        }
+    });
+    waited.await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 /// A message of the topic `orders` with this id.
@@ -132,4 +166,16 @@ pub(crate) fn message<'k>(key: impl Into<Key<'k>>, id: &str) -> Message {
 pub(crate) fn message_to<'k>(topic: &str, key: impl Into<Key<'k>>, id: &str) -> Message {
     let message = Message::new(topic, id.to_owned()).unwrap();
     message.with_id(id).unwrap().with_key(key).unwrap()
+}
+
+/// How a broker that refuses and fails so many of a hundred hand-overs fails a message before it takes it.
+pub(crate) fn failures(dice: &mut Dice, refuses: usize, fails: usize) -> Vec<Reply> {
+    let mut failures = Vec::new();
+    loop {
+        match dice.below(100) {
+            roll if roll < refuses => failures.push(Reply::Fail(Rejected)),
+            roll if roll < refuses + fails => failures.push(Reply::Fail(Unavailable)),
+            _ => return failures,
+        }
+    }
 }

@@ -9,15 +9,14 @@ use outbox::{
     RelayConfig, Report, SaveError,
     backoff::Backoff,
     postgres_sqlx::{PostgresConfig, PostgresStore},
-    publisher::PublishErrorKind::{Rejected, Unavailable},
 };
-use outbox_testkit::{Reply, ScriptedPublisher};
-use sqlx::{Connection, Executor, PgConnection, postgres::PgConnectOptions};
+use outbox_testkit::ScriptedPublisher;
+use sqlx::{Connection, Executor, PgConnection, error::DatabaseError, postgres::PgConnectOptions};
 
 use crate::{
-    dice::{Dice, seeds, soak},
+    dice::{Dice, report, seeds, soak},
     schema,
-    shop::{Shop, message},
+    shop::{Shop, failures, message},
 };
 
 const MESSAGES: usize = 600;
@@ -176,45 +175,36 @@ impl Writer {
         let mut saved = Vec::new();
         for account in accounts {
             let add = sqlx::query_scalar(sqlx::AssertSqlSafe(self.add.clone())).bind(account);
-            let number: i64 = add.fetch_one(&mut *tx).await.map_err(conflict)?;
+            let number: i64 = add
+                .fetch_one(&mut *tx)
+                .await
+                .map_err(|error| conflict(&error))?;
             self.tries += 1;
             let id = format!("{account}/{number:03}/{}.{}", self.name, self.tries);
-            let failures = self.failures();
+            let Broker { refuses, fails } = self.behavior;
+            let failures = failures(&mut self.dice, refuses, fails);
             self.broker.on(&id, failures.iter().copied());
             let message = message(account, &id);
             let done = self.store.save(&mut tx, &message).await;
-            done.map_err(save_conflict)?;
+            done.map_err(|error| save_conflict(&error))?;
             saved.push((id, failures.len()));
         }
         if rolled_back {
             tx.rollback().await.unwrap();
             return Ok(Vec::new());
         }
-        tx.commit().await.map_err(conflict)?;
+        tx.commit().await.map_err(|error| conflict(&error))?;
         Ok(saved)
-    }
-
-    /// How the broker fails a message before it takes it.
-    fn failures(&mut self) -> Vec<Reply> {
-        let Broker { refuses, fails } = self.behavior;
-        let mut failures = Vec::new();
-        loop {
-            match self.dice.below(100) {
-                roll if roll < refuses => failures.push(Reply::Fail(Rejected)),
-                roll if roll < refuses + fails => failures.push(Reply::Fail(Unavailable)),
-                _ => return failures,
-            }
-        }
     }
 }
 
-fn conflict(error: sqlx::Error) -> Conflict {
-    let code = error.as_database_error().and_then(|error| error.code());
+fn conflict(error: &sqlx::Error) -> Conflict {
+    let code = error.as_database_error().and_then(DatabaseError::code);
     assert_eq!(code.as_deref(), Some("40001"), "{error}");
     Conflict
 }
 
-fn save_conflict(error: SaveError) -> Conflict {
+fn save_conflict(error: &SaveError) -> Conflict {
     assert!(matches!(error, SaveError::Conflict(_)), "{error:?}");
     Conflict
 }
@@ -248,11 +238,6 @@ async fn judge(seed: u64, shop: &Shop, saved: &BTreeMap<String, usize>, reports:
             "seed {seed}: {MESSAGES} published in order and once, {failures} failures on the way"
         ));
     }
-}
-
-#[expect(clippy::print_stdout, reason = "the report of the long form")]
-fn report(line: &str) {
-    println!("{line}");
 }
 
 /// A database that this test made.

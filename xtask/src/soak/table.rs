@@ -20,6 +20,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     scenario("memory", "large payloads go through byte for byte within 128 MiB", "-p outbox-cli --test memory", ""),
     scenario("stand", "four relays publish each message once and in order, through failures and under every isolation level", "-p outbox-tests --test on_postgres", "stand::"),
     scenario("outages", "a Postgres that ends sessions, restarts, crashes or fails over costs nothing that survived", "-p outbox-tests --test killing_on_postgres", ""),
+    scenario("histories", "random histories of relays, crashes and operators at once break no rule and lose nothing", "-p outbox-tests --test on_postgres", "histories::"),
+    scenario("commit-order", "with the order lock messages go out in commit order, without it none is lost", "-p outbox-tests --test on_postgres", "commit_order::"),
+    scenario("redrive", "50,000 dead letters are redriven while relays run", "-p outbox-tests --test on_postgres", "case_22"),
+    scenario("outage", "an outage of 1,800 probes over 10,000 messages kills nothing", "-p outbox-tests --test on_postgres", "case_18"),
 ];
 
 const fn scenario(
