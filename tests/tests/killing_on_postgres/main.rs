@@ -10,6 +10,7 @@
 )]
 
 mod failover;
+mod failover_under_load;
 mod order;
 mod place;
 mod poison;

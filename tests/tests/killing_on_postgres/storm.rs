@@ -32,7 +32,7 @@ pub(crate) enum Every {
 pub(crate) async fn storm(place: &Place, blows: usize, every: Every, mut blow: impl AsyncFnMut()) {
     let witness = Witness::default();
     let mut relays = Relays::start(place, &witness).await;
-    let writers = Writers::start(place, &witness);
+    let writers = Writers::start(place, &witness, "k");
     let attack = async {
         match every {
             Every::Messages(more) => {
@@ -83,26 +83,29 @@ pub(crate) async fn storm(place: &Place, blows: usize, every: Every, mut blow: i
 /// D1: everything came. O11: of each key in the order of saving. O3, D2: nobody published what another held.
 fn judge(witness: &Witness, written: &Written) {
     assert_eq!(witness.faults(), [""; 0]);
-    let by_key = |ids: &[String]| {
-        let mut keys: HashMap<String, Vec<String>> = HashMap::new();
-        for id in ids {
-            let (key, round) = id.split_once('/').unwrap();
-            keys.entry(key.to_owned())
-                .or_default()
-                .push(round.to_owned());
-        }
-        keys
-    };
     assert_eq!(by_key(&witness.first()), by_key(&written.ids));
 }
 
-struct Relays {
+/// The ids of each key, in their order.
+pub(crate) fn by_key(ids: &[String]) -> HashMap<String, Vec<String>> {
+    let mut keys: HashMap<String, Vec<String>> = HashMap::new();
+    for id in ids {
+        let (key, round) = id.split_once('/').unwrap();
+        keys.entry(key.to_owned())
+            .or_default()
+            .push(round.to_owned());
+    }
+    keys
+}
+
+/// Four relays at work.
+pub(crate) struct Relays {
     tasks: JoinSet<Result<Report, RelayError>>,
     stop: watch::Sender<bool>,
 }
 
 impl Relays {
-    async fn start(place: &Place, witness: &Witness) -> Self {
+    pub(crate) async fn start(place: &Place, witness: &Witness) -> Self {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         for number in 0..2 {
@@ -117,7 +120,12 @@ impl Relays {
         Self { tasks, stop }
     }
 
-    async fn stop(mut self) -> Vec<Report> {
+    /// Stops them; none has ended before.
+    pub(crate) async fn stop(mut self) -> Vec<Report> {
+        assert!(
+            self.tasks.try_join_next().is_none(),
+            "a relay ended by itself"
+        );
         self.stop.send_replace(true);
         let mut reports = Vec::new();
         while let Some(ended) = self.tasks.join_next().await {

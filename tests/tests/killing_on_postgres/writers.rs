@@ -40,13 +40,14 @@ pub(crate) struct Written {
 }
 
 impl Writers {
-    pub(crate) fn start(place: &Place, witness: &Witness) -> Self {
+    /// Their keys begin with this word.
+    pub(crate) fn start(place: &Place, witness: &Witness, word: &'static str) -> Self {
         let enough = Arc::new(AtomicBool::new(false));
-        let saved = Arc::new(AtomicUsize::new(0));
+        let saved = Arc::new(AtomicUsize::new(witness.count()));
         let mut tasks = JoinSet::new();
         for number in 0..WRITERS {
             let writer = Writer {
-                number,
+                name: format!("{word}{number}"),
                 pool: place.pool.clone(),
                 store: place.writer.clone(),
                 witness: witness.clone(),
@@ -71,7 +72,7 @@ impl Writers {
 }
 
 struct Writer {
-    number: usize,
+    name: String,
     pool: PgPool,
     store: PostgresStore,
     witness: Witness,
@@ -90,7 +91,7 @@ impl Writer {
             self.witness.has(saved.saturating_sub(AHEAD)).await;
             let messages: Vec<Message> = (0..KEYS_OF_A_WRITER)
                 .map(|key| {
-                    let key = format!("{}.{key}", self.number);
+                    let key = format!("{}.{key}", self.name);
                     message(&key, format!("{key}/{round:07}"))
                 })
                 .collect();
