@@ -7,9 +7,11 @@
     reason = "a test fails where something goes wrong"
 )]
 
+mod due;
 mod floor;
 mod invariants;
 mod late;
+mod many;
 mod operators;
 mod overlap;
 mod paused;
@@ -17,6 +19,7 @@ mod relay;
 mod saving;
 mod scene;
 mod settling;
+mod snapshot;
 mod stall;
 mod upkeep;
 mod version;
