@@ -129,7 +129,7 @@ async fn contest(seed: u64, order: SaveOrder) -> Contest {
     let wanted: BTreeSet<&String> = saved.values().map(|(id, _)| id).collect();
     assert_eq!(arrived, wanted, "seed {seed}");
     assert_eq!(received.len(), wanted.len(), "seed {seed}: duplicates");
-    record.judge(&format!("seed {seed}"));
+    record.judge(&format!("seed {seed}"), Vec::new());
     let contest = Contest { saved, received };
     if soak() {
         let (saved, overlaps) = (contest.saved.len(), contest.overlaps());

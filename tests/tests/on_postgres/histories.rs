@@ -6,6 +6,7 @@
 
 mod people;
 mod relay;
+mod sabotage;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -161,11 +162,16 @@ impl<S: OutboxStore + OutboxOperator> World<S> {
             }
         }
         let status = self.operator.status().await.unwrap();
-        assert_eq!(status.pending() + status.dead, 0, "seed {}", self.seed);
-        self.record.judge(&format!("seed {}", self.seed));
         let fates = self.fates.lock().unwrap();
         let ended: BTreeSet<_> = fates.received.union(&fates.discarded).cloned().collect();
-        assert_eq!(ended, fates.committed, "seed {}", self.seed);
+        let lost = fates.committed.difference(&ended);
+        let mut wrong: Vec<_> = lost.map(|id| format!("{id} is lost")).collect();
+        let invented = ended.difference(&fates.committed);
+        wrong.extend(invented.map(|id| format!("{id} was never committed")));
+        if status.pending() + status.dead > 0 {
+            wrong.push(format!("this is left: {status:?}"));
+        }
+        self.record.judge(&format!("seed {}", self.seed), wrong);
     }
 }
 

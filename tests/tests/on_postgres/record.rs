@@ -62,13 +62,12 @@ impl Record {
         });
     }
 
-    /// Panics if a rule was broken.
-    pub(crate) fn judge(&self, run: &str) {
+    /// Panics if a rule was broken, or if anything else went wrong in this run.
+    pub(crate) fn judge(&self, run: &str, mut wrong: Vec<String>) {
         let mut events = self.events.lock().unwrap().clone();
         find_redriven(&mut events);
-        let violations = check(&events);
-        let told: Vec<_> = violations.iter().map(ToString::to_string).collect();
-        assert!(told.is_empty(), "{run}: {}\n{events:#?}", told.join("\n"));
+        wrong.extend(check(&events).iter().map(ToString::to_string));
+        assert!(wrong.is_empty(), "{run}: {}\n{events:#?}", wrong.join("\n"));
     }
 
     /// How many events there are of some kinds that must not be missing.
