@@ -9,10 +9,7 @@ use outbox_store_postgres_diesel::PostgresStore;
 use thiserror::Error as ThisError;
 use tokio::{join, sync::Barrier};
 
-use crate::{
-    pool::connect,
-    scratch::{Scratch, message},
-};
+use crate::scratch::{Scratch, connect, message};
 
 /// An application's own error, as a transaction of diesel asks for.
 #[derive(Debug, ThisError)]

@@ -8,7 +8,10 @@ use outbox_store::{ClaimRequest, LaneFilter};
 use outbox_store_postgres_diesel::{PostgresConfig, PostgresStore};
 use tokio::time::timeout;
 
-use crate::{pool::pool, schema::TestSchema};
+use crate::{
+    pool::{pool, url},
+    schema::TestSchema,
+};
 
 pub(crate) struct Scratch {
     pub(crate) store: PostgresStore,
@@ -77,4 +80,8 @@ pub(crate) fn request() -> ClaimRequest {
         lease: Duration::from_secs(30),
         lanes: LaneFilter::All,
     }
+}
+
+pub(crate) async fn connect(schema: &TestSchema) -> AsyncPgConnection {
+    AsyncPgConnection::establish(&url(schema)).await.unwrap()
 }

@@ -1,20 +1,22 @@
 //! The doors through which applications save, and the stores that relay.
 
-use std::time::Duration;
+use std::{sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
-use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager};
+use diesel_async::{
+    AnsiTransactionManager, AsyncConnection as _, AsyncPgConnection, TransactionManager as _,
+};
 use outbox_message::Message;
 use outbox_store::{Due, OutboxWriter, Save, SaveError, SaveOrder, Saved};
 use outbox_store_postgres::PostgresConfig;
 use outbox_store_postgres_diesel::{PostgresStore, sync::PostgresWriter};
 use outbox_store_postgres_sqlx::PostgresStore as SqlxStore;
-use sqlx::{Postgres, Transaction};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
 use crate::{
     blocking::Blocking,
     mixed::{Door, Relays},
-    pool::{connect, pool, url},
+    pool::{pool, url},
     schema::TestSchema,
 };
 
@@ -34,55 +36,86 @@ impl Relays for SqlxStore {
     }
 }
 
+/// Connections whose transactions have ended, kept for the next ones.
+struct Idle<C> {
+    url: String,
+    connections: Mutex<Vec<C>>,
+}
+
+impl<C> Idle<C> {
+    fn new(schema: &TestSchema) -> Self {
+        Self {
+            url: url(schema),
+            connections: Mutex::default(),
+        }
+    }
+
+    fn take(&self) -> Option<C> {
+        self.connections.lock().unwrap().pop()
+    }
+
+    fn give_back(&self, connection: C) {
+        self.connections.lock().unwrap().push(connection);
+    }
+}
+
 /// diesel-async.
-pub(crate) struct AsyncDoor;
+pub(crate) struct AsyncDoor(Idle<AsyncPgConnection>);
+
+impl AsyncDoor {
+    async fn connection(&self) -> AsyncPgConnection {
+        match self.0.take() {
+            Some(connection) => connection,
+            None => AsyncPgConnection::establish(&self.0.url).await.unwrap(),
+        }
+    }
+}
 
 impl Door for AsyncDoor {
     type Writer = PostgresStore;
     type Connection = AsyncPgConnection;
     type Transaction = AsyncPgConnection;
 
-    async fn open(schema: &TestSchema, config: PostgresConfig) -> PostgresStore {
-        PostgresStore::open_with(pool(schema, 1), config)
-            .await
-            .unwrap()
+    async fn open(schema: &TestSchema, config: PostgresConfig) -> (Self, PostgresStore) {
+        let writer = PostgresStore::open_with(pool(schema, 1), config).await;
+        (Self(Idle::new(schema)), writer.unwrap())
     }
 
-    async fn begin(schema: &TestSchema) -> AsyncPgConnection {
-        let mut connection = connect(schema).await;
-        AnsiTransactionManager::begin_transaction(&mut connection)
-            .await
-            .unwrap();
-        connection
+    async fn begin(&self) -> AsyncPgConnection {
+        let mut tx = self.connection().await;
+        let begun = AnsiTransactionManager::begin_transaction(&mut tx).await;
+        begun.unwrap();
+        tx
     }
 
     fn connection(tx: &mut AsyncPgConnection) -> &mut AsyncPgConnection {
         tx
     }
 
-    async fn commit(mut tx: AsyncPgConnection) {
-        AnsiTransactionManager::commit_transaction(&mut tx)
-            .await
-            .unwrap();
+    async fn commit(&self, mut tx: AsyncPgConnection) {
+        let committed = AnsiTransactionManager::commit_transaction(&mut tx).await;
+        committed.unwrap();
+        self.0.give_back(tx);
     }
 
-    async fn rollback(mut tx: AsyncPgConnection) {
-        AnsiTransactionManager::rollback_transaction(&mut tx)
-            .await
-            .unwrap();
+    async fn rollback(&self, mut tx: AsyncPgConnection) {
+        let rolled_back = AnsiTransactionManager::rollback_transaction(&mut tx).await;
+        rolled_back.unwrap();
+        self.0.give_back(tx);
     }
 
     async fn save_outside(
-        schema: &TestSchema,
+        &self,
         writer: &PostgresStore,
         save: Save<'_>,
     ) -> Option<Result<Saved, SaveError>> {
-        Some(writer.save(&mut connect(schema).await, save).await)
+        let mut connection = self.connection().await;
+        Some(writer.save(&mut connection, save).await)
     }
 }
 
-/// diesel, on a blocking connection.
-pub(crate) struct SyncDoor;
+/// diesel, on blocking connections.
+pub(crate) struct SyncDoor(Idle<Blocking>);
 
 /// The blocking writer, as the suite drives writers.
 pub(crate) struct SyncWriter(PostgresWriter);
@@ -143,39 +176,49 @@ impl OutboxWriter<Blocking> for SyncWriter {
     }
 }
 
+impl SyncDoor {
+    fn connection(&self) -> Blocking {
+        let idle = self.0.take();
+        idle.unwrap_or_else(|| Blocking::connect(self.0.url.clone()))
+    }
+}
+
 impl Door for SyncDoor {
     type Writer = SyncWriter;
     type Connection = Blocking;
     type Transaction = Blocking;
 
-    async fn open(_: &TestSchema, config: PostgresConfig) -> SyncWriter {
-        SyncWriter(PostgresWriter::new(config))
+    async fn open(schema: &TestSchema, config: PostgresConfig) -> (Self, SyncWriter) {
+        let writer = SyncWriter(PostgresWriter::new(config));
+        (Self(Idle::new(schema)), writer)
     }
 
-    async fn begin(schema: &TestSchema) -> Blocking {
-        let connection = Blocking::connect(url(schema));
-        connection.run(in_sync::begin).await;
-        connection
+    async fn begin(&self) -> Blocking {
+        let tx = self.connection();
+        tx.run(in_sync::begin).await;
+        tx
     }
 
     fn connection(tx: &mut Blocking) -> &mut Blocking {
         tx
     }
 
-    async fn commit(tx: Blocking) {
+    async fn commit(&self, tx: Blocking) {
         tx.run(in_sync::commit).await;
+        self.0.give_back(tx);
     }
 
-    async fn rollback(tx: Blocking) {
+    async fn rollback(&self, tx: Blocking) {
         tx.run(in_sync::rollback).await;
+        self.0.give_back(tx);
     }
 
     async fn save_outside(
-        schema: &TestSchema,
+        &self,
         writer: &SyncWriter,
         save: Save<'_>,
     ) -> Option<Result<Saved, SaveError>> {
-        let mut connection = Blocking::connect(url(schema));
+        let mut connection = self.connection();
         Some(writer.save(&mut connection, save).await)
     }
 }
@@ -201,41 +244,40 @@ mod in_sync {
 }
 
 /// sqlx.
-pub(crate) struct SqlxDoor;
+pub(crate) struct SqlxDoor(PgPool);
 
 impl Door for SqlxDoor {
     type Writer = SqlxStore;
-    type Connection = sqlx::PgConnection;
+    type Connection = PgConnection;
     type Transaction = Transaction<'static, Postgres>;
 
-    async fn open(schema: &TestSchema, config: PostgresConfig) -> SqlxStore {
-        SqlxStore::open_with(schema.pool.clone(), config)
-            .await
-            .unwrap()
+    async fn open(schema: &TestSchema, config: PostgresConfig) -> (Self, SqlxStore) {
+        let writer = SqlxStore::open_with(schema.pool.clone(), config).await;
+        (Self(schema.pool.clone()), writer.unwrap())
     }
 
-    async fn begin(schema: &TestSchema) -> Transaction<'static, Postgres> {
-        schema.pool.begin().await.unwrap()
+    async fn begin(&self) -> Transaction<'static, Postgres> {
+        self.0.begin().await.unwrap()
     }
 
-    fn connection<'t>(tx: &'t mut Transaction<'static, Postgres>) -> &'t mut sqlx::PgConnection {
+    fn connection<'t>(tx: &'t mut Transaction<'static, Postgres>) -> &'t mut PgConnection {
         tx
     }
 
-    async fn commit(tx: Transaction<'static, Postgres>) {
+    async fn commit(&self, tx: Transaction<'static, Postgres>) {
         tx.commit().await.unwrap();
     }
 
-    async fn rollback(tx: Transaction<'static, Postgres>) {
+    async fn rollback(&self, tx: Transaction<'static, Postgres>) {
         tx.rollback().await.unwrap();
     }
 
     async fn save_outside(
-        schema: &TestSchema,
+        &self,
         writer: &SqlxStore,
         save: Save<'_>,
     ) -> Option<Result<Saved, SaveError>> {
-        let mut connection = schema.pool.acquire().await.unwrap();
+        let mut connection = self.0.acquire().await.unwrap();
         Some(writer.save(&mut connection, save).await)
     }
 }

@@ -12,7 +12,7 @@ use outbox_store_postgres::PostgresConfig;
 use outbox_store_postgres_sqlx::PostgresStore as SqlxStore;
 use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
 
-use crate::{mixed::Door, schema::TestSchema};
+use crate::{doors::SqlxDoor, mixed::Door, schema::TestSchema};
 
 /// The longest time that an interval is asked for here, in milliseconds: a thousand years.
 const LONGEST_MS: i64 = 31_536_000_000_000;
@@ -80,47 +80,41 @@ fn once(once: Duration) -> i64 {
     millis(once).clamp(1, LONGEST_MS)
 }
 
-pub(crate) struct FunctionDoor;
+pub(crate) struct FunctionDoor(SqlxDoor);
 
 impl Door for FunctionDoor {
     type Writer = Function;
     type Connection = PgConnection;
     type Transaction = Transaction<'static, Postgres>;
 
-    async fn open(schema: &TestSchema, config: PostgresConfig) -> Function {
-        let store = SqlxStore::open_with(schema.pool.clone(), config).await;
+    async fn open(schema: &TestSchema, config: PostgresConfig) -> (Self, Function) {
+        let (door, store) = SqlxDoor::open(schema, config).await;
         let call = "SELECT outbox.save(
             $1::text, $2::bytea, $3::text, $4::json, $5::text, $6::text,
             coalesce(clock_timestamp() + $7::bigint * interval '1 ms', to_timestamp($8::bigint / 1000.0)),
             $9::bigint * interval '1 ms', $10::boolean)";
-        Function {
-            statement: schema.name.apply(call),
-            store: store.unwrap(),
-        }
+        let statement = schema.name.apply(call);
+        (Self(door), Function { statement, store })
     }
 
-    async fn begin(schema: &TestSchema) -> Transaction<'static, Postgres> {
-        schema.pool.begin().await.unwrap()
+    async fn begin(&self) -> Transaction<'static, Postgres> {
+        self.0.begin().await
     }
 
     fn connection<'t>(tx: &'t mut Transaction<'static, Postgres>) -> &'t mut PgConnection {
         tx
     }
 
-    async fn commit(tx: Transaction<'static, Postgres>) {
-        tx.commit().await.unwrap();
+    async fn commit(&self, tx: Transaction<'static, Postgres>) {
+        self.0.commit(tx).await;
     }
 
-    async fn rollback(tx: Transaction<'static, Postgres>) {
-        tx.rollback().await.unwrap();
+    async fn rollback(&self, tx: Transaction<'static, Postgres>) {
+        self.0.rollback(tx).await;
     }
 
     /// Outside of a transaction the function is its own.
-    async fn save_outside(
-        _: &TestSchema,
-        _: &Function,
-        _: Save<'_>,
-    ) -> Option<Result<Saved, SaveError>> {
+    async fn save_outside(&self, _: &Function, _: Save<'_>) -> Option<Result<Saved, SaveError>> {
         None
     }
 }

@@ -9,24 +9,25 @@ use outbox_testkit::{Capabilities, Corruption, Harness};
 
 use crate::{pair::Pair, schema::TestSchema};
 
-/// How an application saves.
+/// How an application saves: its connections.
 pub(crate) trait Door: Sized + Send + Sync + 'static {
-    type Writer: OutboxWriter<Self::Connection> + Send + Sync + 'static;
+    type Writer: OutboxWriter<Self::Connection> + 'static;
     type Connection: ?Sized + Send;
-    /// Dropped without a commit it is rolled back.
+    /// Dropped without an end it is rolled back.
     type Transaction: Send;
 
-    /// A writer, in a schema that has its tables.
+    /// The door, and a writer in a schema that has its tables.
     fn open(
         schema: &TestSchema,
         config: PostgresConfig,
-    ) -> impl Future<Output = Self::Writer> + Send;
-    fn begin(schema: &TestSchema) -> impl Future<Output = Self::Transaction> + Send;
+    ) -> impl Future<Output = (Self, Self::Writer)> + Send;
+    fn begin(&self) -> impl Future<Output = Self::Transaction> + Send;
     fn connection(tx: &mut Self::Transaction) -> &mut Self::Connection;
-    fn commit(tx: Self::Transaction) -> impl Future<Output = ()> + Send;
-    fn rollback(tx: Self::Transaction) -> impl Future<Output = ()> + Send;
+    fn commit(&self, tx: Self::Transaction) -> impl Future<Output = ()> + Send;
+    fn rollback(&self, tx: Self::Transaction) -> impl Future<Output = ()> + Send;
+    /// Saves without a transaction. `None` if the writer cannot know.
     fn save_outside(
-        schema: &TestSchema,
+        &self,
         writer: &Self::Writer,
         save: Save<'_>,
     ) -> impl Future<Output = Option<Result<Saved, SaveError>>> + Send;
@@ -40,6 +41,7 @@ pub(crate) trait Relays: OutboxStore + OutboxOperator + Sized {
 
 pub(crate) struct Mixed<D: Door, R> {
     schema: TestSchema,
+    door: D,
     store: Pair<D::Writer, R>,
 }
 
@@ -53,9 +55,10 @@ impl<D: Door, R: Relays> Mixed<D, R> {
             ..PostgresConfig::default()
         };
         let relays = R::open(&schema, config.clone()).await;
-        let writer = D::open(&schema, config).await;
+        let (door, writer) = D::open(&schema, config).await;
         Self {
             schema,
+            door,
             store: Pair { writer, relays },
         }
     }
@@ -88,7 +91,7 @@ impl<D: Door, R: Relays> Harness for Mixed<D, R> {
     }
 
     async fn begin(&self) -> D::Transaction {
-        D::begin(&self.schema).await
+        self.door.begin().await
     }
 
     fn connection(tx: &mut D::Transaction) -> &mut D::Connection {
@@ -96,15 +99,15 @@ impl<D: Door, R: Relays> Harness for Mixed<D, R> {
     }
 
     async fn commit(&self, tx: D::Transaction) {
-        D::commit(tx).await;
+        self.door.commit(tx).await;
     }
 
     async fn rollback(&self, tx: D::Transaction) {
-        D::rollback(tx).await;
+        self.door.rollback(tx).await;
     }
 
     async fn save_outside(&self, save: Save<'_>) -> Option<Result<Saved, SaveError>> {
-        D::save_outside(&self.schema, &self.store.writer, save).await
+        self.door.save_outside(&self.store.writer, save).await
     }
 
     async fn now_ms(&self) -> i64 {

@@ -1,7 +1,7 @@
 //! Connections of diesel-async for the tests, told apart from those of other tests by the name of their schema's application.
 
 use diesel_async::{
-    AsyncConnection, AsyncPgConnection,
+    AsyncPgConnection,
     pooled_connection::{
         AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod, deadpool::Pool,
     },
@@ -23,8 +23,4 @@ pub(crate) fn pool(schema: &TestSchema, max_size: usize) -> Pool<AsyncPgConnecti
     config.recycling_method = RecyclingMethod::Fast;
     let manager = AsyncDieselConnectionManager::new_with_config(url(schema), config);
     Pool::builder(manager).max_size(max_size).build().unwrap()
-}
-
-pub(crate) async fn connect(schema: &TestSchema) -> AsyncPgConnection {
-    AsyncPgConnection::establish(&url(schema)).await.unwrap()
 }
