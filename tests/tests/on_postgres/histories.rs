@@ -20,35 +20,43 @@ use outbox::store::{Claim, ClaimRequest, DeadFilter, DeadPage, OutboxOperator, O
 
 use crate::{
     dice::{Dice, report, seeds, soak},
-    doors::{Diesel, Driver, Sqlx},
+    doors::{Blocking, Diesel, Door, Function, Relays, Sqlx},
     record::{Record, Watched},
     shop::Shop,
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_history_of_relays_at_once_keeps_the_order_through_sqlx() {
-    histories::<Sqlx, Sqlx>(10, 300).await;
+    histories::<Sqlx, Sqlx>(8, 300).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_history_of_relays_at_once_keeps_the_order_through_diesel() {
-    histories::<Diesel, Diesel>(10, 300).await;
+    histories::<Diesel, Diesel>(8, 300).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_history_saved_through_diesel_and_relayed_through_sqlx_keeps_the_order() {
-    histories::<Diesel, Sqlx>(5, 100).await;
+    histories::<Diesel, Sqlx>(2, 50).await;
+    histories::<Blocking, Sqlx>(2, 50).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_history_saved_through_sqlx_and_relayed_through_diesel_keeps_the_order() {
-    histories::<Sqlx, Diesel>(5, 100).await;
+    histories::<Sqlx, Diesel>(2, 50).await;
+    histories::<Blocking, Diesel>(2, 50).await;
 }
 
-/// Histories of writers with the driver `W` and relays with the driver `R`.
-async fn histories<W: Driver, R: Driver>(short: u64, long: u64) {
+#[tokio::test(flavor = "multi_thread")]
+async fn any_history_saved_by_the_sql_function_keeps_the_order() {
+    histories::<Function, Sqlx>(2, 50).await;
+    histories::<Function, Diesel>(2, 50).await;
+}
+
+/// Histories of writers by the door `W` and relays with the driver `R`.
+async fn histories<W: Door, R: Relays>(short: u64, long: u64) {
     let shop = Arc::new(Shop::open().await);
-    let (writer, relays) = (W::open(&shop.schema).await, R::open(&shop.schema).await);
+    let (writer, relays) = (W::writer(&shop.schema).await, R::open(&shop.schema).await);
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for seed in seeds(short, long) {
         for (kind, count) in history::<W, R>(seed, &shop, &writer, &relays).await {
@@ -61,10 +69,10 @@ async fn histories<W: Driver, R: Driver>(short: u64, long: u64) {
     }
 }
 
-async fn history<W: Driver, R: Driver>(
+async fn history<W: Door, R: Relays>(
     seed: u64,
     shop: &Arc<Shop>,
-    writer: &W::Store,
+    writer: &W::Writer,
     relays: &R::Store,
 ) -> BTreeMap<&'static str, usize> {
     let record = Record::new();

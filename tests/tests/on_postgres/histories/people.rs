@@ -12,7 +12,7 @@ use outbox::{
 use outbox_ordering::history::{Line, What};
 
 use super::{World, page};
-use crate::{dice::Dice, doors::Driver, shop::message};
+use crate::{dice::Dice, doors::Door, shop::message};
 
 /// The keys of all histories: the first three share a lane.
 pub(super) const KEYS: [&str; 5] = ["key-0", "key-65", "key-207", "key-1", "key-2"];
@@ -23,15 +23,15 @@ const TRANSACTIONS: usize = 20;
 const DEEDS: usize = 25;
 
 /// Saves messages in transactions that stay open for a while, some of which are rolled back.
-pub(super) async fn write<W: Driver, S: OutboxStore + OutboxOperator>(
+pub(super) async fn write<W: Door, S: OutboxStore + OutboxOperator>(
     world: Arc<World<S>>,
-    store: W::Store,
+    writer: W::Writer,
     name: usize,
 ) {
     let mut dice = Dice::new(world.seed, 1 + name as u64);
     let mut saved = 0;
     for _ in 0..TRANSACTIONS {
-        let mut tx = W::begin(&store).await;
+        let mut tx = W::begin(&writer).await;
         let mut ids = Vec::new();
         for _ in 0..=dice.below(4) {
             saved += 1;
@@ -43,7 +43,7 @@ pub(super) async fn write<W: Driver, S: OutboxStore + OutboxOperator>(
                 due: due.map(Due::After),
                 ..Save::from(&message)
             };
-            let position = W::save(&store, &mut tx, save).await.position().unwrap();
+            let position = W::save(&writer, &mut tx, save).await;
             let line = due.map_or(Line::AtOnce, |_| Line::Later);
             world.record.saved(&message, position, line);
             pause(&mut dice).await;

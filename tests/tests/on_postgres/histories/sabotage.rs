@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::history;
 use crate::{
-    doors::{Driver, Sqlx},
+    doors::{Relays, Sqlx},
     shop::Shop,
 };
 
@@ -55,10 +55,8 @@ async fn caught(when: &str, sabotage: &str) -> String {
         let (shop, store) = (Arc::clone(&shop), store.clone());
         let run = async move { history::<Sqlx, Sqlx>(seed, &shop, &store, &store).await };
         if let Err(panicked) = tokio::spawn(run).await {
-            return match panicked.into_panic().downcast::<String>() {
-                Ok(told) => *told,
-                Err(_) => panic!("it did not say what it found"),
-            };
+            let told = panicked.into_panic().downcast::<String>();
+            return *told.expect("it says what it found");
         }
     }
     panic!("{PATIENCE} histories went well");
