@@ -19,6 +19,10 @@ pub trait Harness: Sized + Send + Sync + 'static {
     /// What this store can do that others cannot.
     const CAPABILITIES: Capabilities;
 
+    /// How many random histories are tried unless the environment says otherwise. A store that shares its procedures with another, and differs in how it reaches
+    /// them, may do with fewer.
+    const HISTORIES: u32 = 100;
+
     /// Makes an empty store that no other test sees.
     fn start() -> impl Future<Output = Self> + Send;
 

@@ -14,9 +14,6 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 
 use crate::{Harness, conformance::run};
 
-/// How many histories are tried unless the environment says otherwise.
-const CASES: u32 = 100;
-
 /// Runs the property test on stores of this harness.
 ///
 /// # Panics
@@ -26,7 +23,9 @@ const CASES: u32 = 100;
 pub fn stateful<H: Harness>() {
     let cases = env::var("OUTBOX_PROPTEST_CASES").ok();
     let config = Config {
-        cases: cases.and_then(|cases| cases.parse().ok()).unwrap_or(CASES),
+        cases: cases
+            .and_then(|cases| cases.parse().ok())
+            .unwrap_or(H::HISTORIES),
         failure_persistence: None,
         max_shrink_iters: 2_000,
         ..Config::default()

@@ -73,6 +73,7 @@ impl<D: Door, R: Relays> Harness for Mixed<D, R> {
         .with_concurrent_writers()
         .with_claims_beside_writers()
         .with_commit_order_waits();
+    const HISTORIES: u32 = 20;
 
     async fn start() -> Self {
         Self::with(None).await

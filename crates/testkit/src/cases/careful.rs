@@ -4,7 +4,7 @@ use outbox_store::{OutboxStore, Outcome};
 
 use crate::{
     Harness,
-    scene::{PAST_LEASE, Scene, numbered, secs},
+    scene::{PAST_LEASE, Scene, message, numbered, secs},
     taken::{retry, transient},
 };
 
@@ -307,12 +307,12 @@ pub async fn f6_a_careful_lane_starves_nobody_and_is_not_starved<H: Harness>() {
     s.save_run(&keys[0], &numbered("a", 3)).await;
     let lost = s.claim().await;
     s.crash(lost).await;
+    let others = keys[1..].iter();
+    let more: Vec<_> = others.map(|key| message(key, "more")).collect();
     let mut careful = Vec::new();
     let mut usual = 0;
     for _ in 0..keys.len() * 4 {
-        for key in &keys[1..] {
-            s.save(key, "more").await;
-        }
+        s.put_all(&more).await;
         let taken = s.claim().await;
         if taken.claim.lanes[0].careful {
             careful.extend(taken.payloads());
