@@ -35,9 +35,9 @@ AS $$
     )
 $$;
 
--- 64 hash buckets of ordering keys, the only mutex of relays; (epoch, holder) is the token of a lease.
+-- 64 hash buckets of ordering keys, the only mutex of relays; (epoch, holder) is the token of a lease. There is one row for each.
 CREATE TABLE outbox.lane (
-  lane smallint PRIMARY KEY CHECK (lane BETWEEN 0 AND 63),
+  lane smallint NOT NULL CHECK (lane BETWEEN 0 AND 63),
   epoch bigint NOT NULL DEFAULT 0,
   holder text,
   relay text,
@@ -53,7 +53,10 @@ CREATE TABLE outbox.lane (
   -- How floor gets on: a position, and a transaction number noted later; once all transactions before that one
   -- have ended, everything up to the position is decided.
   mark bigint,
-  mark_xid xid8
+  mark_xid xid8,
+  -- A snapshot that somebody holds keeps every version of a row. Almost each has an epoch of its own, so the newest one is the last of its lane in
+  -- this index, and is found without a look at the others.
+  PRIMARY KEY (lane, epoch)
 ) WITH (
   fillfactor = 10,
   autovacuum_vacuum_scale_factor = 0,

@@ -6,5 +6,19 @@ WITH unmarked AS (
 )
 UPDATE outbox.lane l
 SET careful = greatest(l.careful - g.completed, 0)
-FROM unnest($1::bigint[], $2::bigint[]) AS g (lane, completed)
-WHERE l.lane = g.lane::smallint
+FROM (
+  SELECT
+    g.lane::smallint AS lane,
+    g.completed,
+    (
+      SELECT n.epoch
+      FROM outbox.lane n
+      WHERE n.lane = g.lane::smallint
+      ORDER BY n.lane DESC, n.epoch DESC
+      LIMIT 1
+    ) AS epoch
+  FROM unnest($1::bigint[], $2::bigint[]) AS g (lane, completed)
+  OFFSET 0
+) AS g
+WHERE l.lane = g.lane
+  AND l.epoch = g.epoch

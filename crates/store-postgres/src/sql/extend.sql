@@ -6,11 +6,16 @@ WITH
     FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS g (lane, epoch, holder)
   ),
   locked AS MATERIALIZED (
-    SELECT l.lane, l.epoch, l.holder
-    FROM outbox.lane l
-    WHERE l.lane = ANY (ARRAY(SELECT g.lane FROM given g))
-    ORDER BY l.lane
-    FOR UPDATE
+    SELECT l.*
+    FROM (SELECT DISTINCT g.lane FROM given g ORDER BY g.lane) AS g
+    CROSS JOIN LATERAL (
+      SELECT l.lane, l.epoch, l.holder
+      FROM outbox.lane l
+      WHERE l.lane = g.lane
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
+      FOR UPDATE
+    ) AS l
   )
 UPDATE outbox.lane l
 SET lease_until = clock_timestamp() + make_interval(secs => $4::bigint / 1000.0)
@@ -19,4 +24,5 @@ JOIN given g ON g.lane = k.lane
   AND g.epoch = k.epoch
   AND g.holder = k.holder
 WHERE l.lane = k.lane
+  AND l.epoch = k.epoch
 RETURNING l.lane, l.epoch

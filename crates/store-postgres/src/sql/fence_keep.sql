@@ -5,14 +5,19 @@ WITH
     FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::boolean[]) WITH ORDINALITY AS g (lane, epoch, holder, release, number)
   ),
   locked AS MATERIALIZED (
-    SELECT l.lane, l.epoch, l.holder, l.careful
-    FROM outbox.lane l
-    WHERE l.lane = ANY (ARRAY(SELECT g.lane FROM given g))
-    ORDER BY l.lane
-    FOR UPDATE
+    SELECT l.*
+    FROM (SELECT DISTINCT g.lane FROM given g ORDER BY g.lane) AS g
+    CROSS JOIN LATERAL (
+      SELECT l.lane, l.epoch, l.holder, l.careful
+      FROM outbox.lane l
+      WHERE l.lane = g.lane
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
+      FOR UPDATE
+    ) AS l
   ),
   held AS MATERIALIZED (
-    SELECT k.lane, k.careful, g.release, g.number
+    SELECT k.lane, k.epoch, k.careful, g.release, g.number
     FROM locked k
     JOIN given g ON g.lane = k.lane
       AND g.epoch = k.epoch
@@ -24,9 +29,20 @@ WITH
         holder = NULL,
         relay = NULL,
         lease_until = '-infinity',
-        turn = (SELECT max(t.turn) FROM outbox.lane t) + h.number
+        turn = (
+          SELECT max(t.turn)
+          FROM generate_series(0, 63) AS g (lane)
+          CROSS JOIN LATERAL (
+            SELECT l.turn
+            FROM outbox.lane l
+            WHERE l.lane = g.lane::smallint
+            ORDER BY l.lane DESC, l.epoch DESC
+            LIMIT 1
+          ) AS t
+        ) + h.number
     FROM held h
     WHERE l.lane = h.lane
+      AND l.epoch = h.epoch
       AND h.release
   ),
   gone AS (

@@ -4,7 +4,14 @@
 WITH
   low AS MATERIALIZED (
     SELECT l.lane
-    FROM outbox.lane l
+    FROM generate_series(0, 63) AS g (lane)
+    CROSS JOIN LATERAL (
+      SELECT l.lane, l.floor
+      FROM outbox.lane l
+      WHERE l.lane = g.lane::smallint
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
+    ) AS l
     WHERE l.floor > 0
       AND (
         SELECT m.position
@@ -16,11 +23,16 @@ WITH
       ) IS NOT NULL
   ),
   locked AS MATERIALIZED (
-    SELECT l.lane
-    FROM outbox.lane l
-    WHERE l.lane = ANY (ARRAY(SELECT w.lane FROM low w))
-    ORDER BY l.lane
-    FOR UPDATE
+    SELECT l.*
+    FROM (SELECT w.lane FROM low w ORDER BY w.lane) AS w
+    CROSS JOIN LATERAL (
+      SELECT l.lane, l.epoch
+      FROM outbox.lane l
+      WHERE l.lane = w.lane
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
+      FOR UPDATE
+    ) AS l
   ),
   healed AS (
     UPDATE outbox.lane l
@@ -30,6 +42,7 @@ WITH
         ahead = 0
     FROM locked k
     WHERE l.lane = k.lane
+      AND l.epoch = k.epoch
     RETURNING l.lane
   )
 SELECT count(*)

@@ -2,6 +2,7 @@
 -- A lane whose holder vanished is served alone and carefully, until $6 messages completed; care of a lane ends when nothing of it is due.
 -- Answers one row with the version, which must be $1, and what is known of all lanes, or one such row for each leased lane.
 --
+-- The newest version of a lane is the last of its lane in the primary key: a snapshot that somebody holds keeps all others, and they are not looked at.
 -- The lanes are seen in the snapshot of this statement, and locked only if they still are as seen (the epoch grows with every lease and release). What is
 -- due is decided by the snapshot, which says only where to look: what is handed out is read by later statements, under the lock.
 --
@@ -9,7 +10,7 @@
 -- before it draws a position (next_position), and mark_xid is the number of a transaction that began after mark was noted. Once every transaction
 -- below mark_xid has ended, this snapshot shows all there will ever be up to mark. Only promotion adds older rows; it lowers floor.
 --
--- Each sub-select reads one entry of an index: the primary keys of message and scheduled, blocked_key_until.
+-- Each sub-select reads one entry of an index: the primary keys of lane, message and scheduled, blocked_key_until.
 WITH
   clock AS MATERIALIZED (
     SELECT
@@ -17,6 +18,17 @@ WITH
       gen_random_uuid()::text AS holder,
       pg_snapshot_xmin(pg_current_snapshot()) AS oldest,
       pg_snapshot_xmax(pg_current_snapshot()) AS newest
+  ),
+  newest AS MATERIALIZED (
+    SELECT l.*
+    FROM generate_series(0, 63) AS g (lane)
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM outbox.lane l
+      WHERE l.lane = g.lane::smallint
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
+    ) AS l
   ),
   seen AS MATERIALIZED (
     SELECT
@@ -47,7 +59,7 @@ WITH
         ORDER BY b.lane, b.until
         LIMIT 1
       ) AS blocked
-    FROM outbox.lane l
+    FROM newest l
     CROSS JOIN clock c
     WHERE c.version = $1
       AND ($2 >> l.lane) & 1 = 1
@@ -76,8 +88,8 @@ WITH
       l.lane
     FROM candidate d
     JOIN outbox.lane l ON l.lane = d.lane
-    WHERE l.epoch = d.epoch
-      AND (l.holder IS NULL OR l.lease_until <= now())
+      AND l.epoch = d.epoch
+    WHERE (l.holder IS NULL OR l.lease_until <= now())
       AND CASE
         WHEN (SELECT f.careful FROM candidate f WHERE f.number = 1) THEN d.number = 1
         ELSE NOT d.careful
@@ -87,11 +99,11 @@ WITH
     FOR UPDATE OF l SKIP LOCKED
   ),
   idle AS MATERIALIZED (
-    SELECT l.lane
+    SELECT l.lane, l.epoch
     FROM judged j
     JOIN outbox.lane l ON l.lane = j.lane
-    WHERE l.epoch = j.epoch
-      AND (l.holder IS NULL OR l.lease_until <= now())
+      AND l.epoch = j.epoch
+    WHERE (l.holder IS NULL OR l.lease_until <= now())
       AND j.careful
       AND NOT j.leased
       AND NOT j.due
@@ -106,6 +118,7 @@ WITH
         lease_until = '-infinity'
     FROM idle i
     WHERE l.lane = i.lane
+      AND l.epoch = i.epoch
   ),
   leased AS (
     UPDATE outbox.lane l
@@ -114,7 +127,7 @@ WITH
         holder = c.holder,
         relay = $4,
         lease_until = clock_timestamp() + make_interval(secs => $5 / 1000.0),
-        turn = (SELECT max(t.turn) FROM outbox.lane t) + d.number,
+        turn = (SELECT max(t.turn) FROM newest t) + d.number,
         floor = CASE
           WHEN l.mark_xid <= c.oldest THEN least(coalesce(d.line, l.mark + 1), l.mark + 1)
           ELSE l.floor
@@ -133,7 +146,8 @@ WITH
     FROM locked k
     JOIN candidate d ON d.number = k.number
     CROSS JOIN clock c
-    WHERE l.lane = k.lane
+    WHERE l.lane = d.lane
+      AND l.epoch = d.epoch
     RETURNING
       d.number,
       l.lane,

@@ -6,5 +6,19 @@ SET epoch = l.epoch + 1,
     relay = NULL,
     lease_until = '-infinity',
     turn = coalesce(g.turn, l.turn)
-FROM unnest($1::bigint[], $2::bigint[]) AS g (lane, turn)
-WHERE l.lane = g.lane::smallint
+FROM (
+  SELECT
+    g.lane::smallint AS lane,
+    g.turn,
+    (
+      SELECT n.epoch
+      FROM outbox.lane n
+      WHERE n.lane = g.lane::smallint
+      ORDER BY n.lane DESC, n.epoch DESC
+      LIMIT 1
+    ) AS epoch
+  FROM unnest($1::bigint[], $2::bigint[]) AS g (lane, turn)
+  OFFSET 0
+) AS g
+WHERE l.lane = g.lane
+  AND l.epoch = g.epoch

@@ -3,7 +3,12 @@
 SELECT
   l.lane,
   (SELECT v.version FROM outbox.schema_version v WHERE v.one)
-FROM outbox.lane l
-WHERE l.lane = ANY (ARRAY(SELECT given.lane::smallint FROM unnest($1::bigint[]) AS given (lane)))
-ORDER BY l.lane
-FOR UPDATE OF l
+FROM (SELECT DISTINCT given.lane::smallint AS lane FROM unnest($1::bigint[]) AS given (lane) ORDER BY 1) AS g
+CROSS JOIN LATERAL (
+  SELECT l.lane
+  FROM outbox.lane l
+  WHERE l.lane = g.lane
+  ORDER BY l.lane DESC, l.epoch DESC
+  LIMIT 1
+  FOR UPDATE
+) AS l

@@ -5,13 +5,16 @@ WITH
   further AS MATERIALIZED (
     SELECT
       l.lane,
+      l.epoch,
       f.other,
       CASE WHEN f.other THEN greatest(l.ahead, g.last) ELSE greatest(l.ahead, g.last, f.last) END AS ahead
     FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS g (lane, last, topic, key)
     CROSS JOIN LATERAL (
-      SELECT l.lane, l.ahead
+      SELECT l.lane, l.epoch, l.ahead
       FROM outbox.lane l
       WHERE l.lane = g.lane::smallint
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
     ) AS l
     CROSS JOIN LATERAL (
       SELECT
@@ -32,6 +35,7 @@ WITH
     SET ahead = f.ahead
     FROM further f
     WHERE l.lane = f.lane
+      AND l.epoch = f.epoch
   )
 SELECT f.lane
 FROM further f

@@ -14,6 +14,8 @@ CROSS JOIN LATERAL (
     greatest(l.floor, g.behind + 1) AS floor
   FROM outbox.lane l
   WHERE l.lane = g.lane::smallint
+  ORDER BY l.lane DESC, l.epoch DESC
+  LIMIT 1
 ) AS l
 CROSS JOIN LATERAL (
   SELECT

@@ -30,12 +30,20 @@ WITH
         ahead = 0
     FROM (
       SELECT
-        lane,
-        min(position) AS position
-      FROM joined
-      GROUP BY lane
+        j.lane,
+        min(j.position) AS position,
+        (
+          SELECT n.epoch
+          FROM outbox.lane n
+          WHERE n.lane = j.lane
+          ORDER BY n.lane DESC, n.epoch DESC
+          LIMIT 1
+        ) AS epoch
+      FROM joined j
+      GROUP BY j.lane
     ) AS j
     WHERE l.lane = j.lane
+      AND l.epoch = j.epoch
   )
 SELECT count(*)
 FROM joined

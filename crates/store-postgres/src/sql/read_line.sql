@@ -1,6 +1,6 @@
 -- Reads the first $2 messages of the line of each lane of $1, whole as long as they have at most $3 bytes together; the very first one is whole in any case.
 -- Flagged ones, whose key is blocked, are never whole. $4 is 1 if the share of a lane is too small to find a key that keeps a lane to itself. Served by the
--- primary keys of message, blocked_key and start_mark; the lanes are locked.
+-- primary keys of lane, message, blocked_key and start_mark; the lanes are locked.
 --
 -- A line whose first $2 messages are all of one key is looked at further on, $5 rows a claim and less once much is known, for a message of another: so its key is found to be busy long
 -- before that message's turn, and each row is looked at about once (lane.ahead).
@@ -9,6 +9,7 @@ WITH
     SELECT
       g.number AS lane_number,
       l.lane,
+      l.epoch,
       l.ahead,
       l.marked,
       r.*
@@ -16,11 +17,14 @@ WITH
     CROSS JOIN LATERAL (
       SELECT
         l.lane,
+        l.epoch,
         l.ahead,
         l.floor,
         (SELECT true FROM outbox.start_mark s WHERE s.lane = l.lane LIMIT 1) AS marked
       FROM outbox.lane l
       WHERE l.lane = g.lane::smallint
+      ORDER BY l.lane DESC, l.epoch DESC
+      LIMIT 1
     ) AS l
     CROSS JOIN LATERAL (
       SELECT
@@ -62,6 +66,7 @@ WITH
   lone AS MATERIALIZED (
     SELECT
       i.lane,
+      min(i.epoch) AS epoch,
       max(i.position) AS last,
       greatest(min(i.ahead), max(i.position)) AS known,
       min(i.topic) AS topic,
@@ -78,6 +83,7 @@ WITH
   further AS MATERIALIZED (
     SELECT
       o.lane,
+      o.epoch,
       f.other,
       CASE WHEN f.other THEN o.known ELSE greatest(o.known, f.last) END AS ahead
     FROM lone o
@@ -100,6 +106,7 @@ WITH
     SET ahead = f.ahead
     FROM further f
     WHERE l.lane = f.lane
+      AND l.epoch = f.epoch
       AND l.ahead <> f.ahead
   )
 SELECT

@@ -5,6 +5,8 @@ WITH locked AS MATERIALIZED (
   SELECT l.lane, l.epoch, l.holder
   FROM outbox.lane l
   WHERE l.lane = $1::bigint::smallint
+  ORDER BY l.lane DESC, l.epoch DESC
+  LIMIT 1
   FOR UPDATE
 )
 INSERT INTO outbox.start_mark (lane, position, holder, id)

@@ -6,7 +6,7 @@ SELECT
   (SELECT count(*) FROM outbox.blocked_key b WHERE b.lane >= 0 AND b.reason <> 'busy'),
   (
     SELECT (extract(epoch FROM min(due.at)) * 1000)::bigint
-    FROM outbox.lane l
+    FROM (SELECT g::smallint AS lane FROM generate_series(0, 63) AS g) AS l
     CROSS JOIN LATERAL (
       SELECT (
         SELECT s.due_at
