@@ -107,10 +107,9 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
             each("bytea[]", "bytea", "''"), each("bigint[]", "bigint", "1000"), each("bigint[]", "bigint", "NULL"), each("bigint[]", "bigint", "NULL"),
             flag(false), text("outbox"),
         ],
-        // Upkeep.
-        "forget_circuits" => vec![int(1_000)],
-        "forget_ids" => vec![int(1_000)],
-        "forget_published" | "purge_published" | "purge_count" => vec![int(1_000), int(1_000)],
+        // Upkeep, status.
+        "forget_circuits" | "forget_ids" | "status_circuits" => vec![int(1_000)],
+        "forget_published" | "purge_published" | "purge_count" | "status_horizon" => vec![int(1_000), int(1_000)],
         "drop_partitions" => vec![int(1_000), int(16)],
         // Operators.
         "lock_lanes" => vec![lanes()],
@@ -123,9 +122,6 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "dead_page_all" => vec![null(), null(), null(), int(0), int(i64::MAX), int(100)],
         "dead_page_id" => vec![text("dead-1"), null(), null(), int(0), int(i64::MAX), int(100)],
         "dead_page_key" => vec![null(), text("orders"), text("dead-1"), int(0), int(i64::MAX), int(100)],
-        // Status.
-        "status_circuits" => vec![int(1_000)],
-        "status_horizon" => vec![int(1_000), int(1_000)],
         _ => panic!("{name} has no arguments here: what it costs is not known"),
     }
 }

@@ -2,7 +2,7 @@
 
 use sqlx::{Executor, PgConnection, Row};
 
-use crate::schema::TestSchema;
+use crate::place::Place;
 
 /// How many rows each table gets; `backlog.sql` says of what kind.
 #[derive(Debug, Clone, Copy)]
@@ -15,16 +15,18 @@ pub(crate) struct Backlog {
     pub(crate) published: u32,
     pub(crate) dead: u32,
     pub(crate) ids: u32,
+    /// What is due, and what was to be forgotten, is so many days later.
+    pub(crate) later: u32,
 }
 
 impl Backlog {
     /// Adds the partitions, and keeps the server from looking after the statistics by itself.
-    pub(crate) async fn prepare(schema: &TestSchema) {
-        schema.run(include_str!("partitions.sql")).await;
+    pub(crate) async fn prepare(place: &Place) {
+        place.run(include_str!("partitions.sql")).await;
     }
 
     /// Fills the tables.
-    pub(crate) async fn fill(self, schema: &TestSchema) {
+    pub(crate) async fn fill(self, place: &Place) {
         let counts = [
             ("{pending}", self.pending),
             ("{one}", self.one),
@@ -33,18 +35,19 @@ impl Backlog {
             ("{published}", self.published),
             ("{dead}", self.dead),
             ("{ids}", self.ids),
+            ("{later}", self.later),
         ];
         let fill = counts
             .iter()
             .fold(include_str!("backlog.sql").to_owned(), |sql, (name, n)| {
                 sql.replace(name, &n.to_string())
             });
-        schema.run(&fill).await;
+        place.run(&fill).await;
     }
 
     /// Takes the statistics.
-    pub(crate) async fn analyze(schema: &TestSchema) {
-        schema.run("ANALYZE outbox.message, outbox.waiting, outbox.scheduled, outbox.blocked_key, outbox.dead, outbox.published, outbox.saved_id, outbox.lane, outbox.start_mark").await;
+    pub(crate) async fn analyze(place: &Place) {
+        place.run("ANALYZE outbox.message, outbox.waiting, outbox.scheduled, outbox.blocked_key, outbox.dead, outbox.published, outbox.saved_id, outbox.lane, outbox.start_mark").await;
     }
 }
 
@@ -60,7 +63,7 @@ pub(crate) struct Sample {
 
 impl Sample {
     /// The first 100 rows with a key of a table.
-    async fn of(schema: &TestSchema, connection: &mut PgConnection, table: &str) -> Self {
+    async fn of(place: &Place, connection: &mut PgConnection, table: &str) -> Self {
         let sql = format!(
             "SELECT
                array_agg(lane)::text,
@@ -70,7 +73,7 @@ impl Sample {
                array_agg(key)::text
              FROM (SELECT * FROM outbox.{table} WHERE key IS NOT NULL ORDER BY position LIMIT 100) AS s"
         );
-        let row = connection.fetch_one(schema.sql(&sql)).await.unwrap();
+        let row = connection.fetch_one(place.sql(&sql)).await.unwrap();
         let column = |at| format!("'{}'", row.get::<String, _>(at));
         Self {
             lanes: column(0),
@@ -110,15 +113,15 @@ impl Samples {
         }
     }
 
-    pub(crate) async fn of(schema: &TestSchema) -> Self {
-        let mut connection = schema.pool.acquire().await.unwrap();
+    pub(crate) async fn of(place: &Place) -> Self {
+        let mut connection = place.pool.acquire().await.unwrap();
         let one = "SELECT lane::bigint, min(position) FROM outbox.message WHERE key = 'one' GROUP BY lane";
-        let one = connection.fetch_one(schema.sql(one)).await.unwrap();
+        let one = connection.fetch_one(place.sql(one)).await.unwrap();
         Self {
             one: (one.get(0), one.get(1)),
-            line: Sample::of(schema, &mut connection, "message").await,
-            waiting: Sample::of(schema, &mut connection, "waiting").await,
-            dead: Sample::of(schema, &mut connection, "dead").await,
+            line: Sample::of(place, &mut connection, "message").await,
+            waiting: Sample::of(place, &mut connection, "waiting").await,
+            dead: Sample::of(place, &mut connection, "dead").await,
         }
     }
 }

@@ -1,5 +1,5 @@
 -- Rows for every table that grows, with the numbers of a store that is behind: {pending} messages in the line over 10000 keys, and {one} of one key behind them,
--- {waiting} set aside over 200 keys, {scheduled} scheduled, half of them due, {published} published over the default partition and those of three days,
+-- {waiting} set aside over 200 keys, {scheduled} scheduled, half of them due (in {later} days), {published} published over the default partition and those of three days,
 -- {dead} dead letters, half of which hold their keys, {ids} remembered ids. What the rows mean stands in the migrations.
 INSERT INTO outbox.message (lane, id, topic, key, payload)
 SELECT outbox.lane_of('orders', n.key), 'line-' || n.n, 'orders', n.key, '\x7b7d'
@@ -18,12 +18,12 @@ SELECT outbox.next_position(), outbox.lane_of('orders', n.key), 'waiting-' || n.
 FROM (SELECT n, 'waiting-' || n % 200 AS key FROM generate_series(1, {waiting}) AS n) AS n;
 
 INSERT INTO outbox.blocked_key (position, until, lane, topic, key, reason)
-SELECT min(w.position), now() + (row_number() OVER () - 100) * interval '1 minute', w.lane, w.topic, w.key, 'retry'
+SELECT min(w.position), now() + {later} * interval '1 day' + (row_number() OVER () - 100) * interval '1 minute', w.lane, w.topic, w.key, 'retry'
 FROM outbox.waiting AS w
 GROUP BY w.lane, w.topic, w.key;
 
 INSERT INTO outbox.scheduled (due_at, lane, id, topic, key, payload)
-SELECT now() + (n.n - {scheduled} / 2) * interval '1 second', coalesce(outbox.lane_of('orders', n.key), n.n % 64), 'scheduled-' || n.n, 'orders', n.key, '\x7b7d'
+SELECT now() + {later} * interval '1 day' + (n.n - {scheduled} / 2) * interval '1 second', coalesce(outbox.lane_of('orders', n.key), n.n % 64), 'scheduled-' || n.n, 'orders', n.key, '\x7b7d'
 FROM (SELECT n, CASE WHEN n % 2 = 0 THEN 'key-' || n % 10000 END AS key FROM generate_series(1, {scheduled}) AS n) AS n;
 
 INSERT INTO outbox.dead (position, attempts, tries, saved_at, died_at, lane, id, topic, key, reason, after, payload)

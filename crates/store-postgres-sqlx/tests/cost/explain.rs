@@ -33,6 +33,13 @@ pub(crate) fn faults(explained: &str, allowed: Allowed) -> Vec<String> {
     faults
 }
 
+/// How many blocks of tables and indexes a statement touched.
+pub(crate) fn touched(explained: &str) -> f64 {
+    let explained: Value = serde_json::from_str(explained).unwrap();
+    let plan = &explained[0]["Plan"];
+    number(plan, "Shared Hit Blocks") + number(plan, "Shared Read Blocks")
+}
+
 fn judge(step: &Value, allowed: Allowed, faults: &mut Vec<String>) {
     let kind = step["Node Type"].as_str().unwrap();
     let table = step["Relation Name"].as_str().unwrap_or_default();

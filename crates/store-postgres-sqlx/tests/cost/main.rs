@@ -5,13 +5,19 @@
     clippy::unwrap_used,
     reason = "a test fails where something goes wrong"
 )]
+#![expect(clippy::print_stdout, reason = "the long forms print a report")]
 
 mod arguments;
 mod backlog;
 mod counting;
 mod counts;
 mod explain;
+mod place;
 mod plans;
 #[path = "../support/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod schema;
+mod scratch;
+mod session;
+mod snapshot;
+mod volume;

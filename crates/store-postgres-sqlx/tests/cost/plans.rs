@@ -3,14 +3,13 @@
 
 use outbox_migrations::POSTGRES;
 use outbox_store_postgres::Statements;
-use outbox_store_postgres_sqlx::PostgresStore;
-use sqlx::{AssertSqlSafe, Executor, PgConnection, Row};
 
 use crate::{
-    arguments::{self, Argument},
+    arguments,
     backlog::{Backlog, Samples},
     explain::{Allowed, faults},
-    schema::TestSchema,
+    place::{Place, is_soak},
+    session::{Explaining, Planned, RUN},
 };
 
 /// A hundred thousand pending messages.
@@ -22,6 +21,19 @@ const BACKLOG: Backlog = Backlog {
     published: 20_000,
     dead: 10_000,
     ids: 20_000,
+    later: 0,
+};
+
+/// A million, for the long form.
+const LARGE: Backlog = Backlog {
+    pending: 1_000_000,
+    one: 100_000,
+    waiting: 100_000,
+    scheduled: 100_000,
+    published: 1_000_000,
+    dead: 10_000,
+    ids: 100_000,
+    later: 0,
 };
 
 /// Those that are run as several at once, without plans.
@@ -50,101 +62,7 @@ const READS: [&str; 13] = [
     "status_topics",
 ];
 
-/// Runs the statement, and tells what its plan did.
-const RUN: &str = "ANALYZE, TIMING OFF, FORMAT JSON";
-
-/// How a plan comes about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Planned {
-    /// Now, for these arguments.
-    Custom,
-    /// Now, for any arguments.
-    Generic,
-    /// Before, when the tables were empty.
-    Before,
-}
-
-/// A session that explains statements as a store runs them.
-struct Explaining<'a> {
-    statements: &'a Statements,
-    connection: &'a mut PgConnection,
-}
-
 impl Explaining<'_> {
-    async fn run(&mut self, sql: &str) {
-        let sql = sqlx::raw_sql(AssertSqlSafe(sql));
-        self.connection.execute(sql).await.unwrap();
-    }
-
-    fn text(&self, name: &str) -> String {
-        let all = self.statements.all();
-        let (_, text) = all.iter().find(|(known, _)| *known == name).unwrap();
-        text.to_string()
-    }
-
-    async fn begin(&mut self, begin: &str) {
-        let begin = if begin.is_empty() {
-            "BEGIN".to_owned()
-        } else {
-            self.text(begin)
-        };
-        self.run(&begin).await;
-    }
-
-    async fn prepare(&mut self, name: &str, text: &str, arguments: &[Argument]) {
-        let kinds: Vec<&str> = arguments.iter().map(|argument| argument.kind).collect();
-        let kinds = if kinds.is_empty() {
-            String::new()
-        } else {
-            format!("({})", kinds.join(", "))
-        };
-        self.run(&format!("PREPARE {name} {kinds} AS {text}")).await;
-    }
-
-    /// Explains a prepared statement; with `options` that run it, in a transaction that is rolled back.
-    async fn explain(&mut self, name: &str, options: &str, arguments: &[String]) -> String {
-        let arguments = if arguments.is_empty() {
-            String::new()
-        } else {
-            format!("({})", arguments.join(", "))
-        };
-        let sql = format!("EXPLAIN ({options}) EXECUTE {name} {arguments}");
-        let explain = sqlx::raw_sql(AssertSqlSafe(sql));
-        let row = self.connection.fetch_one(explain).await;
-        let row = row.unwrap_or_else(|error| panic!("{name}: {error}"));
-        row.get_unchecked(0)
-    }
-
-    /// The plan of a statement that was run.
-    async fn plan(
-        &mut self,
-        name: &str,
-        begin: &str,
-        planned: Planned,
-        samples: &Samples,
-    ) -> String {
-        let arguments = arguments::of(name, samples, POSTGRES.version());
-        let prepared = format!("{name}_{begin}");
-        self.begin(begin).await;
-        let mode = match planned {
-            Planned::Custom => "force_custom_plan",
-            Planned::Generic | Planned::Before => "force_generic_plan",
-        };
-        self.run(&format!("SET LOCAL plan_cache_mode = {mode}"))
-            .await;
-        if planned != Planned::Before {
-            let text = self.text(name);
-            self.prepare(&prepared, &text, &arguments).await;
-        }
-        let literals: Vec<String> = arguments.into_iter().map(|a| a.literal).collect();
-        let plan = self.explain(&prepared, RUN, &literals).await;
-        self.run("ROLLBACK").await;
-        if planned != Planned::Before {
-            self.run(&format!("DEALLOCATE {prepared}")).await;
-        }
-        plan
-    }
-
     /// Prepares every statement and has a plan made for any arguments, which stays.
     async fn plan_all(&mut self, samples: &Samples) {
         for (name, begin) in looked_at(self.statements) {
@@ -165,7 +83,8 @@ impl Explaining<'_> {
     async fn faults(&mut self, planned: Planned, samples: &Samples) -> Vec<String> {
         let mut all = Vec::new();
         for (name, begin) in looked_at(self.statements) {
-            let plan = self.plan(name, begin, planned, samples).await;
+            let arguments = arguments::of(name, samples, POSTGRES.version());
+            let plan = self.plan(name, begin, planned, arguments).await;
             let found = faults(&plan, allowed(name));
             all.extend(
                 found
@@ -213,37 +132,35 @@ fn allowed(name: &str) -> Allowed {
     }
 }
 
-async fn filled() -> TestSchema {
-    let schema = TestSchema::new();
-    PostgresStore::migrate_with(&schema.pool, &schema.name)
-        .await
-        .unwrap();
-    Backlog::prepare(&schema).await;
-    schema
+async fn prepared() -> Place {
+    let place = Place::schema().await;
+    Backlog::prepare(&place).await;
+    place
 }
 
 #[tokio::test]
 async fn p2_no_statement_reads_or_sorts_a_table_that_grows() {
-    let schema = filled().await;
-    let statements = Statements::new(&schema.name);
-    let mut before = schema.pool.acquire().await.unwrap();
+    let place = prepared().await;
+    let statements = Statements::new(&place.name);
+    let mut before = place.pool.acquire().await.unwrap();
     let mut before = Explaining {
         statements: &statements,
         connection: &mut before,
     };
     let none = Samples::none();
     before.plan_all(&none).await;
-    BACKLOG.fill(&schema).await;
-    let samples = Samples::of(&schema).await;
+    let backlog = if is_soak() { LARGE } else { BACKLOG };
+    backlog.fill(&place).await;
+    let samples = Samples::of(&place).await;
     let mut faults = before.faults(Planned::Before, &samples).await;
-    let mut now = schema.pool.acquire().await.unwrap();
+    let mut now = place.pool.acquire().await.unwrap();
     let mut now = Explaining {
         statements: &statements,
         connection: &mut now,
     };
     for statistics in ["never analyzed", "analyzed"] {
         if statistics == "analyzed" {
-            Backlog::analyze(&schema).await;
+            Backlog::analyze(&place).await;
         }
         for planned in [Planned::Generic, Planned::Custom] {
             let found = now.faults(planned, &samples).await;
@@ -259,7 +176,7 @@ async fn p2_no_statement_reads_or_sorts_a_table_that_grows() {
 
 #[tokio::test]
 async fn a_statement_that_reads_or_sorts_all_is_found() {
-    let schema = filled().await;
+    let place = prepared().await;
     let few = Backlog {
         pending: 3_000,
         one: 10,
@@ -268,11 +185,12 @@ async fn a_statement_that_reads_or_sorts_all_is_found() {
         published: 3_000,
         dead: 10,
         ids: 10,
+        later: 0,
     };
-    few.fill(&schema).await;
-    Backlog::analyze(&schema).await;
-    let statements = Statements::new(&schema.name);
-    let mut connection = schema.pool.acquire().await.unwrap();
+    few.fill(&place).await;
+    Backlog::analyze(&place).await;
+    let statements = Statements::new(&place.name);
+    let mut connection = place.pool.acquire().await.unwrap();
     let mut explaining = Explaining {
         statements: &statements,
         connection: &mut connection,
@@ -300,7 +218,7 @@ async fn a_statement_that_reads_or_sorts_all_is_found() {
         ),
     ] {
         explaining.begin("begin").await;
-        let sql = schema.name.apply(sql);
+        let sql = place.name.apply(sql);
         explaining.prepare("control", &sql, &[]).await;
         let plan = explaining.explain("control", RUN, &[]).await;
         explaining.run("ROLLBACK; DEALLOCATE control").await;

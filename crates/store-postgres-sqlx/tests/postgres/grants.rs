@@ -11,7 +11,7 @@ use outbox_store::{
     Settlement, StoreError, Target,
 };
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp};
-use sqlx::{AssertSqlSafe, Executor, PgPool};
+use sqlx::{AssertSqlSafe, Executor, PgPool, error::DatabaseError};
 
 use crate::{
     grants::roles::Roles,
@@ -38,7 +38,7 @@ async fn run(pool: &PgPool, sql: &str) -> Result<(), sqlx::Error> {
 async fn assert_forbidden(pool: &PgPool, statements: &[&str]) {
     for statement in statements {
         let refused = run(pool, statement).await.unwrap_err();
-        let state = refused.as_database_error().and_then(|error| error.code());
+        let state = refused.as_database_error().and_then(DatabaseError::code);
         assert_eq!(state.as_deref(), Some("42501"), "{statement}: {refused}");
     }
 }
@@ -75,8 +75,8 @@ async fn save(store: &PostgresStore) {
             ..plain
         },
     ];
-    let saved = store.save_all(&mut tx, &saves).await.unwrap();
-    assert_eq!(saved[3], Saved::Duplicate);
+    let stored = store.save_all(&mut tx, &saves).await.unwrap();
+    assert_eq!(stored[3], Saved::Duplicate);
     for save in &saves[..3] {
         store.save(&mut tx, *save).await.unwrap();
     }

@@ -1,0 +1,111 @@
+//! Cases 28 and 29: what a claim costs beside a large backlog, and how what was published long ago goes away.
+
+use std::time::{Duration, Instant};
+
+use outbox_store::{OutboxOperator, Outcome, Purge, PurgeMode};
+
+use crate::{
+    backlog::Backlog,
+    place::{Place, is_soak},
+    scratch::{Keys, Scratch, messages},
+};
+
+async fn filled(rows: u32) -> Scratch {
+    let scratch = Scratch::new(Place::server().await).await;
+    let backlog = Backlog {
+        pending: rows,
+        one: 1_000,
+        waiting: rows / 10,
+        scheduled: rows / 10,
+        published: rows,
+        dead: 10_000,
+        ids: 1_000,
+        // So that claims are of the line, and not of what falls due.
+        later: 366,
+    };
+    backlog.fill(&scratch.place).await;
+    // And none of them is careful.
+    for statement in [
+        "DELETE FROM outbox.start_mark; UPDATE outbox.lane SET careful = 0",
+        "VACUUM outbox.start_mark",
+        "VACUUM outbox.lane",
+    ] {
+        scratch.place.run(statement).await;
+    }
+    scratch
+}
+
+#[tokio::test]
+async fn case28_a_claim_costs_the_same_beside_a_large_backlog() {
+    let few = filled(1_000).await;
+    let few = few.claim_touches().await;
+    let rows = if is_soak() { 1_000_000 } else { 100_000 };
+    let many = filled(rows).await;
+    let touched = many.claim_touches().await;
+    assert!(
+        touched <= few * 3.0,
+        "{few} blocks, and {touched} with {rows}"
+    );
+    if is_soak() {
+        time_claims(&many, 1_000).await;
+    }
+}
+
+/// Prints what claims of 100 messages take; what is published is saved again.
+async fn time_claims(scratch: &Scratch, rounds: usize) {
+    let mut times = Vec::new();
+    for _ in 0..rounds {
+        let claiming = Instant::now();
+        let (claim, _) = scratch.claim(100).await;
+        times.push(claiming.elapsed());
+        scratch.settle(&claim, |_, _| Outcome::Published).await;
+        scratch
+            .save(&messages(claim.entries.len(), Keys::Many))
+            .await;
+    }
+    times.sort_unstable();
+    println!(
+        "{rounds} claims of 100: p50 {:?}, p99 {:?}, longest {:?}",
+        times[rounds / 2],
+        times[rounds * 99 / 100],
+        times[rounds - 1]
+    );
+}
+
+/// How many messages are not published.
+const UNPUBLISHED: &str =
+    "SELECT (SELECT count(*) FROM outbox.message) + (SELECT count(*) FROM outbox.waiting)
+   + (SELECT count(*) FROM outbox.scheduled) + (SELECT count(*) FROM outbox.dead)";
+
+#[tokio::test]
+async fn case29_a_purge_goes_in_steps_and_spares_what_is_not_published() {
+    let rows = if is_soak() { 1_000_000 } else { 5_000 };
+    let scratch = filled(rows).await;
+    let place = &scratch.place;
+    let fresh = "UPDATE outbox.published SET published_at = now() WHERE position <= 10";
+    place.run(fresh).await;
+    let unpublished = place.count(UNPUBLISHED).await;
+    let purge = Purge {
+        older_than: Duration::from_hours(24),
+        limit: 1_000,
+        mode: PurgeMode::Delete,
+    };
+    let (mut removed, mut steps, mut slowest) = (0, 0, Duration::ZERO);
+    loop {
+        let begin = Instant::now();
+        let step = scratch.store.purge(&purge).await.unwrap();
+        slowest = slowest.max(begin.elapsed());
+        assert!(step.published <= 1_000);
+        removed += step.published;
+        steps += 1;
+        if !step.more {
+            break;
+        }
+    }
+    println!("{removed} published messages purged in {steps} steps, the slowest in {slowest:?}");
+    assert_eq!(removed, u64::from(rows) - 10);
+    assert_eq!(steps, rows / 1_000);
+    let left = place.count("SELECT count(*) FROM outbox.published").await;
+    assert_eq!(left, 10);
+    assert_eq!(place.count(UNPUBLISHED).await, unpublished);
+}
