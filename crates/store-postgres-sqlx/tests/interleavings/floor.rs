@@ -3,7 +3,11 @@
 
 use sqlx::{Connection, Executor};
 
-use crate::scene::{Scene, keys_beside, secs};
+use crate::{
+    paused::Point,
+    scene::{Scene, keys_beside, secs},
+    stall::{Stall, Stalled},
+};
 
 /// Saves, claims and publishes messages of the lane of `k` so often; answers the floors.
 async fn rounds(s: &Scene, count: usize) -> Vec<i64> {
@@ -58,14 +62,41 @@ async fn case1_the_floor_waits_for_a_writer_whenever_it_began() {
     for begun in 1..=6 {
         rounds(&s, begun).await;
         let mut late = s.begin().await;
-        // A snapshot and nothing written yet; then a position, while claims go on.
-        late.execute("SELECT 1").await.unwrap();
+        // A snapshot and nothing written yet, or something else; then a position, while claims go on.
+        let first = ["SELECT 1", "SELECT pg_current_xact_id()"][begun % 2];
+        late.execute(first).await.unwrap();
         rounds(&s, 1).await;
         let position = s.save_in(&mut late, "k", "late").await;
         let floors = rounds(&s, 5).await;
         assert!(floors.iter().all(|floor| *floor <= position), "{floors:?}");
         late.commit().await.unwrap();
         assert_eq!(s.relay("a").drain().await, ["late"]);
+    }
+    s.check_empty().await;
+}
+
+/// Between the moment when a lease took its snapshot, or its locks, and the moment when it notes how far positions are drawn.
+#[tokio::test]
+async fn case1_the_floor_never_passes_a_writer_that_draws_while_a_lease_is_under_way() {
+    let s = Scene::alone().await;
+    let stalled = s.stalled("stalled");
+    for at in [Stalled::Snapshot, Stalled::Locks] {
+        for before in 1..=4 {
+            rounds(&s, before).await;
+            s.save("k", "now").await;
+            let stall = Stall::of(&s, at).await;
+            let lease = stalled.wait(&s, stalled.claiming(stalled.only("k"))).await;
+            let mut late = s.begin().await;
+            let position = s.save_in(&mut late, "k", "late").await;
+            stall.end(&s).await;
+            let taken = lease.await.unwrap();
+            assert_eq!(taken.payloads(), ["now"]);
+            stalled.publish(&taken).await;
+            let floors = rounds(&s, 6).await;
+            assert!(floors.iter().all(|floor| *floor <= position), "{floors:?}");
+            late.commit().await.unwrap();
+            assert_eq!(s.relay("a").drain().await, ["late"], "{at:?} {before}");
+        }
     }
     s.check_empty().await;
 }
@@ -162,8 +193,6 @@ async fn o8_a_message_that_joins_below_the_floor_lowers_it_and_goes_first() {
 /// A claim that promoted and was rolled back, or whose relay died before it read, leaves the floor right.
 #[tokio::test]
 async fn o8_a_promotion_whose_relay_died_is_found_by_the_next_claim() {
-    use crate::paused::Point;
-
     let s = Scene::alone().await;
     let (a, b) = (s.relay("a"), s.relay("b"));
     s.schedule("k", "old", secs(3_600)).await;
@@ -188,4 +217,36 @@ async fn o8_a_promotion_whose_relay_died_is_found_by_the_next_claim() {
     assert_eq!(taken.payloads(), ["old"], "careful, one at a time");
     a.publish(&taken).await;
     assert_eq!(a.drain().await, ["new"]);
+}
+
+/// A copy of the tables without the sequence, or a restore: positions are drawn again that are below the floor.
+#[tokio::test]
+async fn what_stands_below_the_floor_all_the_same_is_found_after_upkeep() {
+    let s = Scene::alone().await;
+    let (relay, upkeep) = (s.relay("a"), s.relay("upkeep"));
+    let floors = rounds(&s, 8).await;
+    s.run("SELECT setval('outbox.position', 1)").await;
+    let position = s.save("k", "1").await;
+    assert!(position < floors[7]);
+    // Another of its lane goes, while upkeep waits for the lane.
+    s.run("SELECT setval('outbox.position', 100)").await;
+    s.save("k", "2").await;
+    let claim = relay
+        .hold(Point::Commit, relay.claiming(relay.only("k")))
+        .await;
+    let store = std::sync::Arc::clone(&upkeep.store);
+    let maintain = async move { outbox_store::OutboxStore::maintain(&*store).await.unwrap() };
+    let maintain = upkeep.wait(&s, maintain).await;
+    let taken = claim.go().await;
+    assert_eq!(taken.payloads(), ["2"], "it is not looked at");
+    maintain.await.unwrap();
+    relay.publish(&taken).await;
+    // What upkeep could not take back then it takes back the next time.
+    s.run("UPDATE outbox.upkeep SET done_at = '-infinity'")
+        .await;
+    outbox_store::OutboxStore::maintain(&*upkeep.store)
+        .await
+        .unwrap();
+    assert_eq!(relay.drain().await, ["1"]);
+    s.check_empty().await;
 }

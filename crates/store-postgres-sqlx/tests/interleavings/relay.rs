@@ -33,13 +33,18 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    pub(crate) fn new(scene: &Scene, name: &str, server: PgConnectOptions) -> Self {
+    pub(crate) fn new(
+        scene: &Scene,
+        name: &str,
+        server: PgConnectOptions,
+        mode: Connection,
+    ) -> Self {
         let role = format!("-{name}");
         let application = format!("{}{role}", scene.application);
         let pool = PgPoolOptions::new()
             .max_connections(4)
             .connect_lazy_with(server.application_name(&application));
-        let database = PgDatabase::new(pool, Connection::Direct, WakeUp::Poll);
+        let database = PgDatabase::new(pool, mode, WakeUp::Poll);
         let paused = Paused::new(database, &scene.name);
         let store = Arc::new(Relaying::new(paused, scene.config.clone()));
         Self { store, role }

@@ -4,7 +4,7 @@ use std::{sync::Arc, thread, time::Duration};
 
 use outbox_message::{Lane, Message, OrderingKey, PartitionKey, Topic};
 use outbox_store::{Due, Save, SaveError, Saved};
-use outbox_store_postgres::{LANES, PostgresConfig, SchemaName};
+use outbox_store_postgres::{Connection, LANES, PostgresConfig, SchemaName};
 use outbox_store_postgres_sqlx::PostgresStore;
 use outbox_test_servers::{Cluster, Options, Postgres as Server};
 use sqlx::{
@@ -101,7 +101,7 @@ impl Scene {
 
     /// A relay or an operator, with sessions of its own.
     pub(crate) fn relay(&self, name: &str) -> Relay {
-        Relay::new(self, name, self.server.clone())
+        Relay::new(self, name, self.server.clone(), Connection::Direct)
     }
 
     /// The statement, in which `outbox.` stands for this schema.
