@@ -122,11 +122,20 @@ struct Fates {
     committed: BTreeSet<String>,
     received: BTreeSet<String>,
     discarded: BTreeSet<String>,
+    /// What relays noticed themselves.
+    wrong: Vec<String>,
 }
 
 impl<S: OutboxStore + OutboxOperator> World<S> {
     fn is_over(&self) -> bool {
         self.writing.load(Ordering::SeqCst) == 0
+    }
+
+    /// A relay noticed this; the history goes on.
+    fn expect(&self, holds: bool, otherwise: &str) {
+        if !holds {
+            self.fates.lock().unwrap().wrong.push(otherwise.to_owned());
+        }
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Claim {
@@ -173,7 +182,8 @@ impl<S: OutboxStore + OutboxOperator> World<S> {
         let fates = self.fates.lock().unwrap();
         let ended: BTreeSet<_> = fates.received.union(&fates.discarded).cloned().collect();
         let lost = fates.committed.difference(&ended);
-        let mut wrong: Vec<_> = lost.map(|id| format!("{id} is lost")).collect();
+        let mut wrong = fates.wrong.clone();
+        wrong.extend(lost.map(|id| format!("{id} is lost")));
         let invented = ended.difference(&fates.committed);
         wrong.extend(invented.map(|id| format!("{id} was never committed")));
         if status.pending() + status.dead > 0 {

@@ -169,7 +169,11 @@ async fn o3_while_a_relay_holds_the_head_of_a_key_no_other_gets_a_message_of_it(
     let shop = Shop::open().await;
     shop.broker.hold("a");
     save_abc(&shop).await;
-    let holder = shop.start(named("holder")).await;
+    let holder = RelayConfig {
+        publish_timeout: Duration::from_secs(19),
+        ..named("holder")
+    };
+    let holder = shop.start(holder).await;
     shop.begun(1).await;
     // Another lane stays open to the others.
     let other = (0..).map(|n| format!("other-{n}"));

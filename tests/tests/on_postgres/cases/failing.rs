@@ -165,13 +165,14 @@ async fn f7_case_17_a_database_that_refuses_a_settlement_is_an_error_and_never_a
              CREATE TRIGGER refuse BEFORE DELETE ON outbox.message FOR EACH ROW EXECUTE FUNCTION outbox.refuse()",
         )
         .await;
-    let config = |name: &str| RelayConfig {
-        lease: Duration::from_secs(1),
-        renewal: Duration::from_millis(300),
-        publish_timeout: Duration::from_millis(500),
-        ..quick(name)
+    // It gives up when its lease is over.
+    let config = RelayConfig {
+        lease: Duration::from_secs(2),
+        renewal: Duration::from_millis(600),
+        publish_timeout: Duration::from_secs(1),
+        ..quick("one")
     };
-    let ended = shop.relay(config("one")).await.flush().await;
+    let ended = shop.relay(config).await.flush().await;
     let Err(RelayError::Unrecorded { report, source }) = ended else {
         panic!("{ended:?}");
     };
@@ -184,7 +185,7 @@ async fn f7_case_17_a_database_that_refuses_a_settlement_is_an_error_and_never_a
     shop.schema
         .run("DROP TRIGGER refuse ON outbox.message")
         .await;
-    let relay = shop.start(config("two")).await;
+    let relay = shop.start(quick("two")).await;
     until("it is published", async || {
         shop.status().await.pending() == 0
     })

@@ -1,5 +1,7 @@
 //! Long and short runs of one key.
 
+use std::time::Duration;
+
 use outbox::{
     RelayConfig, Save,
     postgres_sqlx::{PostgresConfig, PostgresStore},
@@ -52,6 +54,7 @@ async fn o3_case_4_of_a_batch_of_one_key_one_message_at_a_time_is_in_flight() {
         name: name.into(),
         concurrency: 8,
         batch: 10,
+        publish_timeout: Duration::from_secs(19),
         ..RelayConfig::default()
     };
     let holder = shop.start(config("holder")).await;
@@ -128,7 +131,7 @@ async fn publish_a_hundred(store: &PostgresStore, round: usize) {
         limit: 100,
         max_bytes: 1 << 20,
         max_lanes: 8,
-        lease: std::time::Duration::from_mins(1),
+        lease: Duration::from_mins(1),
         lanes: LaneFilter::All,
     };
     let claim = store.claim(&request).await.unwrap();

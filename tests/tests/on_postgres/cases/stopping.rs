@@ -16,7 +16,7 @@ async fn d4_case_14_a_stop_with_a_hundred_publishes_in_flight_gives_all_of_them_
     shop.broker.hold_all();
     let config = RelayConfig {
         concurrency: 100,
-        grace: Duration::from_secs(3),
+        grace: Duration::from_secs(4),
         ..RelayConfig::default()
     };
     let relay = shop.start(config).await;

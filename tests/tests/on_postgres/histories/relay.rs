@@ -19,6 +19,9 @@ use crate::dice::Dice;
 
 const ROUNDS: usize = 30;
 
+/// What a relay says that finds its lease gone.
+pub(super) const EARLY: &str = "a lease ended before its time";
+
 /// What a relay asks for.
 pub(super) fn asked(name: &str) -> ClaimRequest {
     ClaimRequest {
@@ -56,7 +59,10 @@ pub(super) async fn publish_all<S: OutboxStore + OutboxOperator>(world: &World<S
     for lease in &claim.lanes {
         let mut serving = Serving::new(world, lease, &claim);
         for delivery in serving.deliveries.clone() {
-            assert!(serving.may_start(&delivery).await);
+            if !serving.may_start(&delivery).await {
+                world.expect(false, EARLY);
+                break;
+            }
             serving.hand_over(&delivery);
             let begun = world.record.now();
             serving.received(&delivery, begun);
@@ -124,7 +130,7 @@ impl<'a, S: OutboxStore + OutboxOperator> Serving<'a, S> {
             if dice.percent(8) {
                 let lease = Duration::from_mins(1);
                 let lost = self.world.store.extend(&[self.token.clone()], lease).await;
-                assert_eq!(lost.unwrap(), []);
+                self.world.expect(lost.unwrap().is_empty(), EARLY);
             }
         }
         if dies == Some(deliveries.len()) {
@@ -134,7 +140,8 @@ impl<'a, S: OutboxStore + OutboxOperator> Serving<'a, S> {
         let sent = self.settle(true).await;
         if dice.percent(8) {
             let again = self.world.store.settle(&[sent]).await.unwrap();
-            assert!(again[0].lost, "a release changes the token");
+            self.world
+                .expect(again[0].lost, "a release left its token as it was");
         }
     }
 
@@ -151,7 +158,8 @@ impl<'a, S: OutboxStore + OutboxOperator> Serving<'a, S> {
             .bind(token.epoch)
             .bind(&*token.holder)
             .execute(&world.shop.schema.pool);
-        assert_eq!(lapsed.await.unwrap().rows_affected(), 1);
+        let held = lapsed.await.unwrap().rows_affected() == 1;
+        world.expect(held, EARLY);
         let token = token.clone();
         world.record.since(begun, What::Lapsed { token });
         if dice.percent(50) {
