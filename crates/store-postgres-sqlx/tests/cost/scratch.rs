@@ -108,15 +108,15 @@ impl Scratch {
         self.run()
     }
 
-    /// How many blocks the two statements of a claim touch.
-    pub(crate) async fn claim_touches(&self) -> f64 {
+    /// How many blocks the statements of a claim and a settlement touch.
+    pub(crate) async fn round_touches(&self) -> f64 {
         let mut connection = self.place.pool.acquire().await.unwrap();
         let mut explaining = Explaining {
             statements: self.counted.statements(),
             connection: &mut connection,
         };
         let mut sum = 0.0;
-        for name in ["lease", "read_line"] {
+        for name in ["lease", "read_line", "fence"] {
             let arguments = arguments::of(name, &Samples::none(), POSTGRES.version());
             let plan = explaining
                 .plan(name, "begin", Planned::Generic, arguments)

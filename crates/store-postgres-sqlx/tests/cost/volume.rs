@@ -38,10 +38,10 @@ async fn filled(rows: u32) -> Scratch {
 #[tokio::test]
 async fn case28_a_claim_costs_the_same_beside_a_large_backlog() {
     let few = filled(1_000).await;
-    let few = few.claim_touches().await;
+    let few = few.round_touches().await;
     let rows = if is_soak() { 1_000_000 } else { 100_000 };
     let many = filled(rows).await;
-    let touched = many.claim_touches().await;
+    let touched = many.round_touches().await;
     assert!(
         touched <= few * 3.0,
         "{few} blocks, and {touched} with {rows}"
