@@ -110,6 +110,16 @@ impl Relay {
         async move { store.extend(&tokens, LEASE).await.unwrap() }
     }
 
+    /// Marks that a message is about to be handed over.
+    pub(crate) fn starting(
+        &self,
+        token: LaneToken,
+        position: Position,
+    ) -> impl Future<Output = bool> + Send + 'static {
+        let store = Arc::clone(&self.store);
+        async move { store.starting(&token, position).await.unwrap() }
+    }
+
     pub(crate) async fn settle(&self, lanes: Vec<LaneSettlement>) -> Vec<LaneSettled> {
         self.settling(lanes).await
     }
@@ -152,10 +162,8 @@ impl Relay {
         at: Point,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Held<T> {
-        match self.try_hold(at, work).await {
-            Ok(held) => held,
-            Err(_) => panic!("the call ended without coming to {at:?}"),
-        }
+        let held = self.try_hold(at, work).await.ok();
+        held.unwrap_or_else(|| panic!("the call ended without coming to {at:?}"))
     }
 
     /// The same; a call that ends without coming to this point answers.

@@ -22,10 +22,8 @@ fn in_order(message: &Message) -> Save<'_> {
 }
 
 fn new(saved: Result<Saved, SaveError>) -> i64 {
-    let Ok(Saved::New(position)) = saved else {
-        panic!("not stored: {saved:?}");
-    };
-    position.0
+    let position = saved.unwrap().position();
+    position.expect("it is no duplicate").0
 }
 
 #[tokio::test]
@@ -72,13 +70,11 @@ async fn c3_calls_with_the_same_ids_in_opposite_orders_do_not_wait_in_a_circle()
         }
         tokio::spawn(async move {
             let mut tx = writers.begin().await.unwrap();
-            let saves: Vec<_> = orders.iter().map(once).collect();
-            let saved = store.save_all(&mut tx, &saves).await.unwrap();
+            let all: Vec<_> = orders.iter().map(once).collect();
+            let answers = store.save_all(&mut tx, &all).await.unwrap();
             tx.commit().await.unwrap();
-            saved
-                .iter()
-                .filter(|saved| **saved != Saved::Duplicate)
-                .count()
+            let stored = answers.iter().filter(|saved| **saved != Saved::Duplicate);
+            stored.count()
         })
     };
     let calls: Vec<_> = (0..8).map(|n| save(n % 2 == 0)).collect();
@@ -163,20 +159,20 @@ async fn o10_a_save_of_many_keys_and_a_save_of_one_of_them_wait_for_each_other()
             .collect();
         let one = message(Some("key-7"), "one");
         let (mut first, mut second) = (s.begin().await, s.begin().await);
-        let orders = if many_first {
-            &many[..]
+        let (before, behind) = if many_first {
+            (many, vec![one])
         } else {
-            &[one.clone()]
+            (vec![one], many)
         };
-        let saves: Vec<_> = orders.iter().map(in_order).collect();
-        s.store.save_all(&mut first, &saves).await.unwrap();
+        let all: Vec<_> = before.iter().map(in_order).collect();
+        s.store.save_all(&mut first, &all).await.unwrap();
         let last = s.count("SELECT last_value FROM outbox.position").await;
-        let (store, behind) = (s.store.clone(), if many_first { vec![one] } else { many });
+        let store = s.store.clone();
         let saving = tokio::spawn(async move {
-            let saves: Vec<_> = behind.iter().map(in_order).collect();
-            let saved = store.save_all(&mut second, &saves).await.unwrap();
+            let all: Vec<_> = behind.iter().map(in_order).collect();
+            let answers = store.save_all(&mut second, &all).await.unwrap();
             second.commit().await.unwrap();
-            saved[0].position().unwrap().0
+            answers[0].position().unwrap().0
         });
         s.until_it_waits(WRITER, &saving).await;
         first.commit().await.unwrap();

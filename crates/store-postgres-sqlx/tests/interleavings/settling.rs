@@ -88,9 +88,8 @@ async fn f6_a_start_that_waits_behind_the_claim_that_takes_its_lane_over_is_refu
     let taken = two_held(&s, &a).await;
     s.lapse().await;
     let claim = b.hold(Point::Commit, b.claiming(b.ask())).await;
-    let (store, token) = (a.store.clone(), taken.tokens().remove(0));
     let position = taken.position("1");
-    let start = async move { store.starting(&token, position).await.unwrap() };
+    let start = a.starting(taken.tokens().remove(0), position);
     let start = a.wait(&s, start).await;
     claim.go().await;
     assert!(!start.await.unwrap());
@@ -103,9 +102,8 @@ async fn f6_a_claim_leaves_a_lane_alone_whose_start_is_being_marked_and_counts_i
     let (a, b) = (s.relay("a"), s.relay("b"));
     let taken = two_held(&s, &a).await;
     s.lapse().await;
-    let (store, token) = (a.store.clone(), taken.tokens().remove(0));
     let position = taken.position("1");
-    let start = async move { store.starting(&token, position).await.unwrap() };
+    let start = a.starting(taken.tokens().remove(0), position);
     let start = a.hold(Point::Commit, start).await;
     let early = b.claim().await;
     assert!(early.is_empty() && early.0.leased_elsewhere);

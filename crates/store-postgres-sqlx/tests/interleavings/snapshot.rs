@@ -61,7 +61,6 @@ async fn save(s: &Scene, count: u64) {
 }
 
 #[tokio::test]
-#[expect(clippy::print_stdout, reason = "people read the figures")]
 async fn case43_a_claim_touches_no_more_pages_while_a_session_holds_a_snapshot() {
     let soak = std::env::var_os("OUTBOX_SOAK").is_some();
     let count = if soak { 400_000 } else { 20_000 };

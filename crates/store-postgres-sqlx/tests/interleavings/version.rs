@@ -1,5 +1,7 @@
 //! A migration while relays run: a relay that knows less does not claim (storage.md), and what it holds it can still settle.
 
+use std::sync::Arc;
+
 use outbox_store::{OutboxOperator, OutboxStore, StoreError};
 use sqlx::Executor;
 
@@ -10,9 +12,10 @@ use crate::{
 };
 
 fn assert_refused<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
+    let error = answer.unwrap_err();
     assert!(
-        matches!(answer, Err(StoreError::Schema { found: 99, .. })),
-        "{answer:?}"
+        matches!(error, StoreError::Schema { found: 99, .. }),
+        "{error:?}"
     );
 }
 
@@ -29,7 +32,7 @@ async fn a_claim_after_the_schema_was_raised_is_refused_and_one_before_can_be_se
         .hold(Point::Before("read_line"), a.claiming(a.only("k")))
         .await;
     let begun = {
-        let (store, ask) = (b.store.clone(), b.ask());
+        let (store, ask) = (Arc::clone(&b.store), b.ask());
         let claim = async move { store.claim(&ask).await };
         b.hold(Point::Begun, claim).await
     };
@@ -60,7 +63,7 @@ async fn an_operator_whose_act_meets_a_raised_schema_changes_nothing() {
     let death = crate::relay::dead(outbox_store::AfterDeath::Skip);
     a.settle_whole(&taken, &[], &death).await;
     for redrives in [true, false] {
-        let store = operator.store.clone();
+        let store = Arc::clone(&operator.store);
         let act = async move {
             if redrives {
                 store.redrive(&all_dead()).await
