@@ -13,6 +13,7 @@ mod invariants;
 mod late;
 mod many;
 mod operators;
+mod outlived;
 mod overlap;
 mod paused;
 mod relay;

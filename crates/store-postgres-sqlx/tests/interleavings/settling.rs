@@ -1,4 +1,4 @@
-//! Settlements, renewals and claims of one lane that wait for each other, come late, or come twice (D2, cases 34 and 35).
+//! Settlements, renewals and claims of one lane that wait for each other, or come twice (D2, case 35).
 
 use outbox_message::Position;
 use outbox_store::{AfterDeath, LaneSettled, OutboxOperator, OutboxStore, Outcome};
@@ -9,14 +9,14 @@ use crate::{
     scene::{Scene, secs},
 };
 
-fn lost(missed: &[Position]) -> Vec<LaneSettled> {
+pub(crate) fn lost(missed: &[Position]) -> Vec<LaneSettled> {
     vec![LaneSettled {
         lost: true,
         missed: missed.to_vec(),
     }]
 }
 
-fn held(missed: &[Position]) -> Vec<LaneSettled> {
+pub(crate) fn held(missed: &[Position]) -> Vec<LaneSettled> {
     vec![LaneSettled {
         lost: false,
         missed: missed.to_vec(),
@@ -24,7 +24,7 @@ fn held(missed: &[Position]) -> Vec<LaneSettled> {
 }
 
 /// Two messages of one key, held by a relay.
-async fn two_held(s: &Scene, relay: &Relay) -> Taken {
+pub(crate) async fn two_held(s: &Scene, relay: &Relay) -> Taken {
     s.save("k", "1").await;
     s.save("k", "2").await;
     let taken = relay.claim().await;
@@ -32,7 +32,7 @@ async fn two_held(s: &Scene, relay: &Relay) -> Taken {
     taken
 }
 
-async fn attempts(s: &Scene) -> i64 {
+pub(crate) async fn attempts(s: &Scene) -> i64 {
     s.count("SELECT coalesce(sum(attempts), 0)::bigint FROM (SELECT attempts FROM outbox.message UNION ALL SELECT attempts FROM outbox.waiting UNION ALL SELECT attempts FROM outbox.dead) AS m")
         .await
 }
@@ -116,164 +116,10 @@ async fn f6_a_claim_leaves_a_lane_alone_whose_start_is_being_marked_and_counts_i
 }
 
 /// The claim has the lane's lock and the settlement waits for it: it is late, and only what the broker confirmed is removed.
-#[tokio::test]
-async fn case12_a_settlement_that_waits_behind_the_claim_that_takes_its_lane_over_is_late() {
-    let s = Scene::new().await;
-    let (a, b) = (s.relay("a"), s.relay("b"));
-    let taken = two_held(&s, &a).await;
-    s.lapse().await;
-    let claim = b.hold(Point::Commit, b.claiming(b.ask())).await;
-    let settle = a.settling(taken.whole(&[("1", Outcome::Published)], &retry(60)));
-    let settle = a.wait(&s, settle).await;
-    let over = claim.go().await;
-    assert_eq!(settle.await.unwrap(), lost(&[taken.position("2")]));
-    assert_eq!(attempts(&s).await, 0, "nothing is recorded for a lost lane");
-    s.check().await;
-    assert_eq!(over.payloads(), ["1"], "careful: one at a time");
-    let settled = b.settle(over.whole(&[], &Outcome::Published)).await;
-    assert_eq!(settled, held(&[over.position("1")]), "it was gone already");
-    assert_eq!(b.drain().await, ["2"]);
-}
-
 /// The claim moves a message aside that a late settlement is about to remove: neither waits for the other in a circle, and it goes once.
-#[tokio::test]
-async fn case34_a_late_settlement_removes_what_the_claim_before_it_set_aside() {
-    let s = Scene::new().await;
-    let (a, b) = (s.relay("a"), s.relay("b"));
-    let taken = two_held(&s, &a).await;
-    a.settle(taken.part(&[("1", retry(60))])).await;
-    s.lapse().await;
-    for point in [Point::Before("set_aside"), Point::Commit] {
-        let claim = b.hold(point, b.claiming(b.ask())).await;
-        let settle = a
-            .wait(&s, a.settling(taken.part(&[("2", Outcome::Published)])))
-            .await;
-        assert!(claim.go().await.payloads().is_empty());
-        let settled = settle.await.unwrap();
-        assert!(settled[0].lost);
-        s.check().await;
-        if point == Point::Commit {
-            assert_eq!(settled[0].missed, [taken.position("2")], "it is gone");
-            break;
-        }
-        assert_eq!(settled[0].missed, []);
-        // A head for the next claim to set aside.
-        s.save("k", "3").await;
-    }
-    s.pass(secs(61)).await;
-    let mut out = Vec::new();
-    loop {
-        let next = b.drain().await;
-        if next.is_empty() {
-            break;
-        }
-        out.extend(next);
-    }
-    assert_eq!(out, ["1", "3"]);
-    s.check().await;
-    assert_eq!((a.conflicts(), b.conflicts()), (0, 0));
-}
-
 /// The new holder moved the message wherever it may go, committed at the last moment before the late settlement has the lock.
-#[tokio::test]
-async fn case34_a_late_settlement_finds_its_message_wherever_the_new_holder_moved_it() {
-    for outcome in [
-        retry(60),
-        retry(0),
-        dead(AfterDeath::Skip),
-        dead(AfterDeath::Hold),
-        Outcome::Release,
-        Outcome::Published,
-    ] {
-        for waits in [true, false] {
-            let s = Scene::new().await;
-            let (a, b) = (s.relay("a"), s.relay("b"));
-            let taken = two_held(&s, &a).await;
-            s.lapse().await;
-            let over = b.claim().await;
-            assert_eq!(over.payloads(), ["1"], "careful: one at a time");
-            let moved = b.settling(over.whole(&[], &outcome));
-            let late = a.settling(taken.part(&[("1", Outcome::Published)]));
-            let settled = if waits {
-                let moved = b.hold(Point::Commit, moved).await;
-                let late = a.wait(&s, late).await;
-                moved.go().await;
-                late.await.unwrap()
-            } else {
-                moved.await;
-                late.await
-            };
-            // A dead letter stays one: an operator may be looking at it.
-            let is_gone = matches!(outcome, Outcome::Dead { .. } | Outcome::Published);
-            let missed: &[Position] = if is_gone { &[taken.position("1")] } else { &[] };
-            assert_eq!(settled, lost(missed), "{outcome:?} {waits}");
-            s.check().await;
-            let goes_on = outcome != dead(AfterDeath::Hold);
-            let rest: &[&str] = if goes_on { &["2"] } else { &[] };
-            assert_eq!(b.drain().await, rest, "{outcome:?} {waits}");
-            s.check().await;
-        }
-    }
-}
-
 /// The late settlement has the locks and stands between its statements: the new holder's waits, and both are right.
-#[tokio::test]
-async fn case34_a_late_settlement_between_its_statements_keeps_the_new_holder_waiting_only() {
-    let s = Scene::new().await;
-    let (a, b) = (s.relay("a"), s.relay("b"));
-    let taken = two_held(&s, &a).await;
-    a.settle(taken.part(&[("1", retry(0))])).await;
-    s.lapse().await;
-    // What was set aside is found by the second statement only.
-    s.run(
-        "INSERT INTO outbox.waiting SELECT * FROM outbox.message WHERE payload = '1';
-         DELETE FROM outbox.message WHERE payload = '1';
-         INSERT INTO outbox.blocked_key (position, until, lane, topic, key, reason)
-         SELECT position, now(), lane, topic, key, 'retry' FROM outbox.waiting",
-    )
-    .await;
-    let over = b.claim().await;
-    assert_eq!(over.payloads(), ["1"]);
-    let late = a.settling(taken.part(&[("1", Outcome::Published)]));
-    let late = a.hold(Point::Before("confirmed_elsewhere"), late).await;
-    let mine = b.wait(&s, b.settling(over.whole(&[], &retry(60)))).await;
-    assert_eq!(late.go().await, lost(&[]));
-    assert_eq!(mine.await.unwrap(), held(&[over.position("1")]));
-    s.check().await;
-    assert_eq!(b.drain().await, ["2"]);
-    s.check_empty().await;
-}
-
 /// The server lost the last commits: positions are drawn again, and lanes have their old epochs.
-#[tokio::test]
-async fn case34_after_a_failover_an_old_settlement_removes_and_releases_nothing_of_others() {
-    let s = Scene::new().await;
-    let (a, b) = (s.relay("a"), s.relay("b"));
-    let taken = two_held(&s, &a).await;
-    let first = taken.position("1").0;
-    s.run(&format!(
-        "DELETE FROM outbox.message;
-         UPDATE outbox.lane
-         SET epoch = epoch - 1, holder = NULL, relay = NULL, lease_until = '-infinity', floor = 0, mark = NULL, mark_xid = NULL
-         WHERE holder IS NOT NULL;
-         SELECT setval('outbox.position', {first}, false)"
-    ))
-    .await;
-    assert_eq!(s.save("k", "new 1").await, first);
-    s.save("k", "new 2").await;
-    let over = b.claim().await;
-    assert_eq!(over.payloads(), ["new 1", "new 2"]);
-    assert_eq!(over.tokens()[0].epoch, taken.tokens()[0].epoch);
-    let settled = a.settle(taken.whole(&[], &Outcome::Published)).await;
-    let missed = [taken.position("1"), taken.position("2")];
-    assert_eq!(settled, lost(&missed));
-    let settled = a.settle(taken.whole(&[], &retry(60))).await;
-    assert_eq!(settled, lost(&missed));
-    assert_eq!(a.extending(taken.tokens()).await, taken.tokens());
-    b.publish(&over).await;
-    s.check_empty().await;
-}
-
 /// The reply to a COMMIT is lost, and the relay sends the settlement again.
 #[tokio::test]
 async fn case35_a_settlement_sent_twice_counts_once() {
