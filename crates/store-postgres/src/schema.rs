@@ -140,6 +140,11 @@ impl Procedure for Check {
 
     const WHAT: &'static str = "read its schema version";
 
+    /// It changes nothing, so a standby can be looked at too.
+    fn begin<'s>(&self, statements: &'s Statements) -> &'s Text {
+        &statements.begin_read
+    }
+
     async fn run<S: Session>(
         &self,
         session: &mut S,

@@ -15,7 +15,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 
 /// How a transaction begins that saves. Nothing that it says may depend on what the database's default is.
 const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
-const BEGIN_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const BEGIN_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// An open store.
 #[derive(Debug, Clone)]

@@ -20,6 +20,7 @@ mod relay;
 mod saving;
 mod scene;
 mod settling;
+mod silent;
 mod snapshot;
 mod stall;
 mod upkeep;

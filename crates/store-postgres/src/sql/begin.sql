@@ -1,7 +1,10 @@
 -- A transaction of a relay or an operator. The settings end with it: they keep the plans what they are, whatever the statistics say and whichever plan
--- is cached, and keep a statement whose client is gone from running on.
-BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+-- is cached, and keep a transaction whose client is gone, or is frozen, from holding its locks: while it runs a statement, while it waits for the next one, and
+-- while it sends rows that nobody reads (over TCP).
+BEGIN ISOLATION LEVEL READ COMMITTED;
 SET LOCAL statement_timeout = '30s';
+SET LOCAL idle_in_transaction_session_timeout = '30s';
+SET LOCAL tcp_user_timeout = '30s';
 SET LOCAL jit = off;
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_bitmapscan = off;

@@ -25,4 +25,6 @@ SET until = clock_timestamp(),
 FROM found f
 WHERE b.ctid = f.row
   AND f.next IS NOT NULL
+  -- A busy key that is due stays as it is: its position is for nobody, and each new version would stay as long as a snapshot that somebody holds.
+  AND NOT (b.reason = 'busy' AND b.until <= clock_timestamp())
   AND (SELECT w.position FROM outbox.waiting w WHERE w.topic = b.topic AND w.key = b.key AND w.position = b.position) IS NULL

@@ -4,7 +4,8 @@
 --
 -- The newest version of a lane is the last of its lane in the primary key: a snapshot that somebody holds keeps all others, and they are not looked at.
 -- The lanes are seen in the snapshot of this statement, and locked only if they still are as seen (the epoch grows with every lease and release). What is
--- due is decided by the snapshot, which says only where to look: what is handed out is read by later statements, under the lock.
+-- due is decided by the snapshot, which says only where to look: what is handed out is read by later statements, under the lock. Which of the lanes is served
+-- alone is judged after the locks: a careful lane that somebody else has locked must not keep all others waiting.
 --
 -- floor: all rows of the line with a position up to mark were written by transactions with a number below mark_xid, since a transaction has its number
 -- before it draws a position (next_position), and mark_xid is the number of a transaction that began after mark was noted. Once every transaction
@@ -62,14 +63,14 @@ WITH
     FROM newest l
     CROSS JOIN clock c
     WHERE c.version = $1
-      AND ($2 >> l.lane) & 1 = 1
+      AND ($2::bigint >> l.lane) & 1 = 1
   ),
   judged AS MATERIALIZED (
     SELECT
       s.*,
       s.line IS NOT NULL OR coalesce(s.scheduled <= now(), false) OR coalesce(s.blocked <= now(), false) AS due,
       least(
-        CASE WHEN s.scheduled > now() THEN s.scheduled END,
+        CASE WHEN s.scheduled > now() AND isfinite(s.scheduled) THEN s.scheduled END,
         CASE WHEN s.blocked > now() AND isfinite(s.blocked) THEN s.blocked END
       ) AS next_due
     FROM seen s
@@ -82,21 +83,32 @@ WITH
     WHERE j.due
       AND NOT j.leased
   ),
-  locked AS MATERIALIZED (
+  grasped AS MATERIALIZED (
     SELECT
       d.number,
+      d.careful,
       l.lane
     FROM candidate d
     JOIN outbox.lane l ON l.lane = d.lane
       AND l.epoch = d.epoch
-    WHERE (l.holder IS NULL OR l.lease_until <= now())
-      AND CASE
-        WHEN (SELECT f.careful FROM candidate f WHERE f.number = 1) THEN d.number = 1
-        ELSE NOT d.careful
-      END
+    WHERE l.holder IS NULL
+      OR l.lease_until <= now()
     ORDER BY d.number
     LIMIT $3
     FOR UPDATE OF l SKIP LOCKED
+  ),
+  locked AS MATERIALIZED (
+    SELECT
+      g.number,
+      g.lane
+    FROM grasped g
+    CROSS JOIN (
+      SELECT f.number, f.careful
+      FROM grasped f
+      ORDER BY f.number
+      LIMIT 1
+    ) AS f
+    WHERE CASE WHEN f.careful THEN g.number = f.number ELSE NOT g.careful END
   ),
   idle AS MATERIALIZED (
     SELECT l.lane, l.epoch

@@ -12,6 +12,7 @@ WITH
       l.epoch,
       l.ahead,
       l.marked,
+      NOT r.blocked AND (r.bytes <= $3 OR (g.number = 1 AND r.number = 1)) AS whole,
       r.*
     FROM unnest($1::bigint[]) WITH ORDINALITY AS g (lane, number)
     CROSS JOIN LATERAL (
@@ -115,11 +116,11 @@ SELECT
   i.blocked,
   i.weight,
   coalesce((SELECT f.other FROM further f WHERE f.lane = i.lane), false) AS busy,
-  i.id,
+  CASE WHEN i.whole THEN i.id END AS id,
   i.topic,
   i.key,
-  i.headers,
-  i.content_type,
+  CASE WHEN i.whole THEN i.headers END AS headers,
+  CASE WHEN i.whole THEN i.content_type END AS content_type,
   i.attempts,
   i.tries,
   CASE
@@ -131,6 +132,6 @@ SELECT
     )
     ELSE 0
   END AS starts,
-  CASE WHEN NOT i.blocked AND (i.bytes <= $3 OR (i.lane_number = 1 AND i.number = 1)) THEN i.payload END AS payload
+  CASE WHEN i.whole THEN i.payload END AS payload
 FROM line i
 ORDER BY i.lane_number, i.position

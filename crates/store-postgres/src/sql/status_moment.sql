@@ -13,6 +13,7 @@ SELECT
         FROM outbox.scheduled s
         WHERE s.lane = l.lane
           AND s.due_at > now()
+          AND s.due_at < 'infinity'
         ORDER BY s.due_at
         LIMIT 1
       ) AS at
