@@ -29,7 +29,7 @@ pub struct RelayConfig {
     pub concurrency: usize,
     /// At most this many lanes a claim. Default 8; a store with few lanes takes fewer.
     pub max_lanes: usize,
-    /// How long a claim holds its lanes. Default 30 s.
+    /// How long a claim holds its lanes, and how long the relay waits for the store's answer to a call. Default 30 s.
     pub lease: Duration,
     /// How often a lease is renewed. Default 10 s.
     pub renewal: Duration,

@@ -4,6 +4,7 @@
 //! is cut off in the middle by something else happening, and stopping is a state, not a cancellation.
 
 mod claiming;
+mod noting;
 mod publishing;
 mod recording;
 
@@ -20,20 +21,22 @@ use outbox_publisher::Publisher;
 use outbox_store::{CircuitChange, Claim, OutboxStore, StoreError};
 use tokio::{
     task::{Id, JoinError, JoinSet},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use crate::{
     RelayConfig, RelayError, Report, Waker,
     circuit::Circuits,
     clock::{Asked, WallClock},
     held::Held,
+    in_time::InTime,
     poll::Poll,
     serve::Served,
     settle::Recorded,
 };
 use claiming::Claiming;
+use noting::{Note, UPKEEP};
 use publishing::InFlight;
 use recording::Recording;
 
@@ -54,7 +57,7 @@ enum Event {
     Served(Served),
     Settled(Vec<Recorded>),
     Extended(Asked, Vec<LaneToken>, Result<Vec<LaneToken>, StoreError>),
-    Noted(usize),
+    Noted(Note, Result<usize, StoreError>),
 }
 
 /// The state of one relay at work.
@@ -94,11 +97,6 @@ struct Stopping {
     end_at: Instant,
 }
 
-const UPKEEP: Duration = Duration::from_mins(1);
-/// How soon upkeep goes on when a step found something: each step is bounded, and what it removes may come faster.
-const UPKEEP_GOES_ON: Duration = Duration::from_secs(1);
-/// How long a small call of the store may take.
-const NOTE: Duration = Duration::from_secs(5);
 /// How often the wall clock is looked at while lanes are held: a suspended machine wakes no timer.
 const WALL_CHECK: Duration = Duration::from_secs(1);
 
@@ -129,7 +127,7 @@ impl Driver {
             stopping: None,
             fatal: None,
             report: Report::default(),
-            store,
+            store: Arc::new(InTime::new(store, config.lease)),
             publisher,
             config,
             waker,
@@ -201,13 +199,7 @@ impl Driver {
             Ok((_, Event::Extended(asked, tokens, result))) => {
                 self.extended(asked, &tokens, result);
             }
-            Ok((_, Event::Noted(done))) => {
-                self.noting = false;
-                if done > 0 {
-                    self.next_upkeep = self.next_upkeep.min(Instant::now() + UPKEEP_GOES_ON);
-                }
-                self.start_note();
-            }
+            Ok((_, Event::Noted(note, result))) => self.noted(note, result),
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // Only publish calls are aborted; their future is dropped by now.
             Err(error) => self.abandoned(error.id()),
@@ -301,46 +293,6 @@ impl Driver {
             timers.extend((stopping.abandon_at > now).then_some(stopping.abandon_at));
         }
         timers.into_iter().min().unwrap_or(now)
-    }
-
-    /// Starts the next small call of the store that nothing waits for. One at a time: a change of a circuit must not
-    /// overtake the one before. A call that fails is done again at its next occasion.
-    fn start_note(&mut self) {
-        if self.noting {
-            return;
-        }
-        let store = Arc::clone(&self.store);
-        if let Some((_, change)) = self.changes.pop_first() {
-            self.note(async move { store.record_circuit(&change).await.map(|()| 0) });
-        } else if self.keeps_up() && self.next_upkeep <= Instant::now() {
-            self.next_upkeep = Instant::now() + UPKEEP;
-            self.note(async move { store.maintain().await });
-        }
-    }
-
-    /// Whether upkeep is this relay's business: not of one that is about to end.
-    fn keeps_up(&self) -> bool {
-        self.mode == Mode::Run && self.stopping.is_none()
-    }
-
-    /// A note says how much of its kind it has done; upkeep that found something goes on soon.
-    fn note(&mut self, call: impl Future<Output = Result<usize, StoreError>> + Send + 'static) {
-        self.noting = true;
-        self.tasks.spawn(async move {
-            let done = match timeout(NOTE, call).await {
-                Ok(Ok(done)) => done,
-                Ok(Err(error)) => {
-                    let error = &error as &dyn std::error::Error;
-                    debug!(error, "the store did not take a note");
-                    0
-                }
-                Err(_) => {
-                    debug!("the store did not take a note in time");
-                    0
-                }
-            };
-            Event::Noted(done)
-        });
     }
 
     /// Takes in that a call of the store failed: counted, logged at the first failure, and fatal if trying again cannot help.

@@ -20,6 +20,7 @@ mod driver;
 mod error;
 mod gate;
 mod held;
+mod in_time;
 mod judge;
 mod poll;
 mod relay;

@@ -90,7 +90,7 @@ impl Relay {
 
     /// Works until `stop` completes, then stops gracefully within the grace time (contract D4).
     ///
-    /// A database that does not answer is asked again for ever.
+    /// A database that does not answer is asked again for ever. A call that is not answered within the lease has failed.
     ///
     /// # Errors
     ///

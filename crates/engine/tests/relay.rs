@@ -12,6 +12,8 @@ mod late_answers;
 mod order;
 #[path = "relay/random.rs"]
 mod random;
+#[path = "relay/silence.rs"]
+mod silence;
 #[path = "relay/stopping.rs"]
 mod stopping;
 #[path = "relay/store_errors.rs"]

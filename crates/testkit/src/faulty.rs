@@ -49,6 +49,7 @@ struct Shared {
 struct Faults {
     fail: HashMap<Call, usize>,
     lose: HashMap<Call, usize>,
+    silent: HashMap<Call, usize>,
     lanes: HashSet<(Call, Lane)>,
     positions: HashSet<Position>,
     held: HashSet<Call>,
@@ -74,6 +75,12 @@ impl FaultyStore {
     /// Does the next `times` calls and loses their answers, as a connection does that breaks during COMMIT.
     pub fn lose_answer(&self, call: Call, times: usize) {
         self.shared.lock().lose.insert(call, times);
+    }
+
+    /// Does the next `times` calls and never answers them, as a machine does that loses its power: not even [`heal`](Self::heal)
+    /// ends such a call.
+    pub fn never_answer(&self, call: Call, times: usize) {
+        self.shared.lock().silent.insert(call, times);
     }
 
     /// Fails every call that touches `lane`: a claim that may lease it, a settlement, renewal or start of it.
@@ -102,6 +109,7 @@ impl FaultyStore {
         let mut faults = self.shared.lock();
         faults.fail.clear();
         faults.lose.clear();
+        faults.silent.clear();
         faults.lanes.clear();
         faults.positions.clear();
         faults.held.clear();
@@ -131,7 +139,7 @@ impl FaultyStore {
         self.shared.lock().claims.clone()
     }
 
-    /// Runs one call: counts it, holds it, fails it before or after `work`.
+    /// Runs one call: counts it, holds it, fails it before or after `work`, or keeps its answer for itself.
     async fn run<T>(
         &self,
         call: Call,
@@ -148,6 +156,10 @@ impl FaultyStore {
             return Err(broken("do what it was asked before a scripted failure"));
         }
         let answer = work.await?;
+        let silent = take_one(&mut self.shared.lock().silent, call);
+        if silent {
+            std::future::pending::<()>().await;
+        }
         if take_one(&mut self.shared.lock().lose, call) {
             return Err(broken("answer before a scripted failure"));
         }
