@@ -1,4 +1,4 @@
-//! The database files of the benches: prepared once by plain SQL in one transaction, kept under the build folder, and copied
+//! SQLite: database files, prepared once by plain SQL in one transaction, kept under the build folder, and copied
 //! for each use. What the rows mean stands in the migrations.
 
 use std::{
@@ -7,6 +7,7 @@ use std::{
 };
 
 use outbox::{
+    Save,
     message::{OrderingKey, PartitionKey, Topic},
     sqlite::{SqliteStore, connect_options},
     store::OutboxStore,
@@ -14,56 +15,22 @@ use outbox::{
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 use tempfile::TempDir;
 
-/// The topic of every message.
-pub(crate) const TOPIC: &str = "orders";
+use crate::{
+    shape::{Keys, Shape, TOPIC, WAITING, sql},
+    stores,
+};
 
-/// Which keys the messages have.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Keys {
-    None,
-    One,
-    Many(u64),
-}
-
-/// What is in a file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
-    line: u64,
-    keys: Keys,
-    /// So many messages are set aside behind a key that waits for its retry.
-    waiting: u64,
-}
-
-impl Shape {
-    /// A line of this depth.
-    pub(crate) fn pending(line: u64, keys: Keys) -> Self {
-        Self {
-            line,
-            keys,
-            waiting: 0,
-        }
-    }
-
-    /// Messages behind a key that waits, and a short line of others.
-    pub(crate) fn waiting(waiting: u64, keys: Keys) -> Self {
-        Self {
-            line: 1_000,
-            keys,
-            waiting,
-        }
-    }
-
-    fn name(self) -> String {
-        let keys = match self.keys {
-            Keys::None => 0,
-            Keys::One => 1,
-            Keys::Many(keys) => keys,
-        };
-        format!(
-            "v{VERSION}-{}-of-{keys}-keys-{}-waiting.db",
-            self.line, self.waiting
-        )
-    }
+/// The name of the file of a shape.
+fn name(shape: Shape) -> String {
+    let keys = match shape.keys {
+        Keys::None => 0,
+        Keys::One => 1,
+        Keys::Many(keys) => keys,
+    };
+    format!(
+        "v{VERSION}-{}-of-{keys}-keys-{}-waiting.db",
+        shape.line, shape.waiting
+    )
 }
 
 /// Part of the files' names: a file of another version is left alone.
@@ -75,9 +42,60 @@ pub(crate) struct Files {
 }
 
 /// A copy that goes away with this.
-pub(crate) struct Copied {
+struct Copied {
+    folder: TempDir,
+    path: PathBuf,
+}
+
+/// An open copy.
+pub(crate) struct Opened {
     _folder: TempDir,
-    pub(crate) path: PathBuf,
+    pool: SqlitePool,
+    store: SqliteStore,
+}
+
+impl stores::Kind for Files {
+    const ROUNDS: &'static str = "claim_settle";
+    const DRAINS: &'static str = "drain";
+    type Opened = Opened;
+
+    async fn open(&self, shape: Shape) -> Opened {
+        let Copied { folder, path } = self.copy(shape).await;
+        let pool = connect(&path).await;
+        let store = SqliteStore::open(pool.clone())
+            .await
+            .expect("the file is one of ours");
+        Opened {
+            _folder: folder,
+            pool,
+            store,
+        }
+    }
+}
+
+impl stores::Opened for Opened {
+    type Store = SqliteStore;
+
+    fn store(&self) -> &SqliteStore {
+        &self.store
+    }
+
+    async fn save(&self, saves: &[Save<'_>]) {
+        let mut tx = self
+            .pool
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .expect("nobody else writes");
+        self.store
+            .save_all(&mut tx, saves)
+            .await
+            .expect("they were saved before");
+        tx.commit().await.expect("nobody else writes");
+    }
+
+    async fn close(self) {
+        self.pool.close().await;
+    }
 }
 
 impl Files {
@@ -88,8 +106,8 @@ impl Files {
     }
 
     /// A copy of the file of this shape, which is prepared at its first use.
-    pub(crate) async fn copy(&self, shape: Shape) -> Copied {
-        let prepared = self.prepared.join(shape.name());
+    async fn copy(&self, shape: Shape) -> Copied {
+        let prepared = self.prepared.join(name(shape));
         if !prepared.exists() {
             let unfinished = prepared.with_extension("unfinished");
             prepare(&unfinished, shape)
@@ -105,15 +123,12 @@ impl Files {
         let folder = tempfile::tempdir_in(&self.prepared)?;
         let path = folder.path().join("bench.db");
         fs::copy(prepared, &path)?;
-        Ok(Copied {
-            _folder: folder,
-            path,
-        })
+        Ok(Copied { folder, path })
     }
 }
 
 /// A connection pool to a file.
-pub(crate) async fn connect(path: &Path) -> SqlitePool {
+async fn connect(path: &Path) -> SqlitePool {
     let url = format!("sqlite:{}", path.display());
     let options = connect_options(&url).expect("it is the URL of a file");
     SqlitePool::connect_with(options.create_if_missing(true))
@@ -200,9 +215,6 @@ async fn prepare(path: &Path, shape: Shape) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// The key whose head waits for a retry.
-const WAITING: &str = "waiting";
-
 /// A time after every run of this bench, in milliseconds since 1970.
 const FAR_AWAY: i64 = 32_503_680_000_000;
 
@@ -230,9 +242,4 @@ fn ordering_key(key: &str) -> OrderingKey {
         topic: Topic::new(TOPIC).expect("it keeps the limits of topics"),
         key: PartitionKey::new(key).expect("it keeps the limits of keys"),
     }
-}
-
-/// A count as SQLite has it.
-fn sql(count: u64) -> i64 {
-    i64::try_from(count).expect("no bench has so many messages")
 }

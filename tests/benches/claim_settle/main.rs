@@ -1,20 +1,26 @@
-//! What a claim of 100 messages and its settlement cost on SQLite, and how that stays the same with the depth of the backlog,
+//! What a claim of 100 messages and its settlement cost on SQLite and on Postgres, and how that stays the same with the depth of the backlog,
 //! the number of keys, and what waits behind a key. There is no publisher, but in the drains one that confirms at once.
 //!
-//! `cargo xtask bench` runs it; with `OUTBOX_BENCH_SMALL=1` on small files, which shows only that it works.
+//! `cargo xtask bench` runs it; with `OUTBOX_BENCH_SMALL=1` on small stores, which shows only that it works.
 
 mod files;
 mod round;
+mod schemas;
+mod shape;
+mod stores;
 
 use std::{env, time::Duration};
 
-use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use criterion::{BenchmarkId, Criterion, Throughput};
 use tokio::runtime::Runtime;
 
-use files::{Copied, Files, Keys, Shape};
+use files::Files;
 use round::{BATCH, Round};
+use schemas::Schemas;
+use shape::{Keys, Shape};
+use stores::Kind;
 
-/// How large the files are.
+/// How large the stores are.
 struct Scale {
     pending: &'static [u64],
     waiting: &'static [u64],
@@ -40,8 +46,8 @@ const SMALL: Scale = Scale {
 };
 
 /// Claims and settlements on a line of constant depth: what is published is saved again behind it, unmeasured.
-fn rounds(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
-    let mut group = c.benchmark_group("claim_settle");
+fn rounds<K: Kind>(c: &mut Criterion, runtime: &Runtime, kind: &K, scale: &Scale) {
+    let mut group = c.benchmark_group(K::ROUNDS);
     group
         .throughput(Throughput::Elements(BATCH))
         .measurement_time(scale.measured_for);
@@ -67,14 +73,14 @@ fn rounds(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
     ];
     for (name, depths, shape, keys) in shapes {
         for depth in depths {
-            // Opened by the first call, so that a bench that was not asked for prepares no file.
+            // Opened by the first call, so that a bench that was not asked for prepares nothing.
             let mut opened = None;
             group.bench_function(BenchmarkId::new(name, depth), |b| {
-                let (_, round) = opened
-                    .get_or_insert_with(|| runtime.block_on(open(files, shape(*depth, keys))));
+                let round =
+                    opened.get_or_insert_with(|| runtime.block_on(open(kind, shape(*depth, keys))));
                 b.iter_custom(|rounds| runtime.block_on(round.timed(rounds)));
             });
-            if let Some((_, round)) = opened {
+            if let Some(round) = opened {
                 runtime.block_on(round.close());
             }
         }
@@ -83,8 +89,8 @@ fn rounds(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
 }
 
 /// A relay that works until nothing is left.
-fn drains(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
-    let mut group = c.benchmark_group("drain");
+fn drains<K: Kind>(c: &mut Criterion, runtime: &Runtime, kind: &K, scale: &Scale) {
+    let mut group = c.benchmark_group(K::DRAINS);
     group
         .throughput(Throughput::Elements(scale.drained))
         .measurement_time(scale.measured_for)
@@ -92,25 +98,24 @@ fn drains(c: &mut Criterion, runtime: &Runtime, files: &Files, scale: &Scale) {
     for (name, keys) in [("one key", Keys::One), ("no key", Keys::None)] {
         let shape = Shape::pending(scale.drained, keys);
         group.bench_function(BenchmarkId::new(name, scale.drained), |b| {
-            b.iter_batched(
-                || runtime.block_on(open(files, shape)),
-                |(file, round)| {
-                    let report = runtime.block_on(round.drain());
-                    assert_eq!(report.published, scale.drained);
-                    // Handed back, so that closing it is not measured.
-                    (file, round)
-                },
-                BatchSize::PerIteration,
-            );
+            b.iter_custom(|drains| {
+                runtime.block_on(async {
+                    let mut total = Duration::ZERO;
+                    for _ in 0..drains {
+                        let round = open(kind, shape).await;
+                        total += round.timed_drain(scale.drained).await;
+                        round.close().await;
+                    }
+                    total
+                })
+            });
         });
     }
     group.finish();
 }
 
-async fn open(files: &Files, shape: Shape) -> (Copied, Round) {
-    let file = files.copy(shape).await;
-    let round = Round::open(&file).await;
-    (file, round)
+async fn open<K: Kind>(kind: &K, shape: Shape) -> Round<K::Opened> {
+    Round::new(kind.open(shape).await)
 }
 
 fn main() {
@@ -127,5 +132,8 @@ fn main() {
         .configure_from_args();
     rounds(&mut c, &runtime, &files, &scale);
     drains(&mut c, &runtime, &files, &scale);
+    let schemas = Schemas::new();
+    rounds(&mut c, &runtime, &schemas, &scale);
+    drains(&mut c, &runtime, &schemas, &scale);
     c.final_summary();
 }

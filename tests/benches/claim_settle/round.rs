@@ -6,37 +6,29 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::stores::Opened;
 use async_trait::async_trait;
 use outbox::{
-    Message, Relay, Report, Save,
+    Message, Relay, Save,
     message::Topic,
     publisher::{Published, Publisher, Run},
-    sqlite::SqliteStore,
     store::{
         Claim, ClaimRequest, Entry, LaneFilter, LaneSettlement, OutboxStore, Outcome, Settlement,
         Target,
     },
 };
-use sqlx::SqlitePool;
-
-use crate::files::{Copied, connect};
 
 /// How many messages a claim takes.
 pub(crate) const BATCH: u64 = 100;
 
-/// An open file.
-pub(crate) struct Round {
-    pool: SqlitePool,
-    store: SqliteStore,
+/// A store to measure.
+pub(crate) struct Round<O> {
+    opened: O,
     request: ClaimRequest,
 }
 
-impl Round {
-    pub(crate) async fn open(file: &Copied) -> Self {
-        let pool = connect(&file.path).await;
-        let store = SqliteStore::open(pool.clone())
-            .await
-            .expect("the file is one of ours");
+impl<O: Opened> Round<O> {
+    pub(crate) fn new(opened: O) -> Self {
         let request = ClaimRequest {
             relay: Arc::from("bench"),
             limit: usize::try_from(BATCH).expect("it is a small number"),
@@ -45,15 +37,11 @@ impl Round {
             lease: Duration::from_mins(10),
             lanes: LaneFilter::All,
         };
-        Self {
-            pool,
-            store,
-            request,
-        }
+        Self { opened, request }
     }
 
     pub(crate) async fn close(self) {
-        self.pool.close().await;
+        self.opened.close().await;
     }
 
     /// The time of so many rounds. After each, what was published is saved again, unmeasured.
@@ -62,18 +50,24 @@ impl Round {
         for _ in 0..rounds {
             let began = Instant::now();
             let claim = self
-                .store
+                .opened
+                .store()
                 .claim(&self.request)
                 .await
-                .expect("nobody else uses the file");
+                .expect("nobody else uses the store");
             let settlements = published(&claim);
             let settled = self
-                .store
+                .opened
+                .store()
                 .settle(&settlements)
                 .await
-                .expect("nobody else uses the file");
+                .expect("nobody else uses the store");
             total += began.elapsed();
-            assert_eq!(claim.entries.len(), self.request.limit, "a full batch");
+            // A short line is spread thinly over many lanes, of which a claim has a few.
+            assert!(
+                claim.entries.len() * 4 >= self.request.limit * 3,
+                "nearly a full batch"
+            );
             assert!(
                 settled
                     .iter()
@@ -87,22 +81,17 @@ impl Round {
     async fn save_again(&self, claim: &Claim) {
         let messages: Vec<&Message> = claim.entries.iter().filter_map(message).collect();
         let saves: Vec<Save<'_>> = messages.into_iter().map(Save::from).collect();
-        let mut tx = self
-            .pool
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .expect("nobody else writes");
-        self.store
-            .save_all(&mut tx, &saves)
-            .await
-            .expect("they were saved before");
-        tx.commit().await.expect("nobody else writes");
+        self.opened.save(&saves).await;
     }
 
-    /// Publishes everything, by a relay with its defaults and a publisher that confirms at once.
-    pub(crate) async fn drain(&self) -> Report {
-        let relay = Relay::new(self.store.clone(), AtOnce);
-        relay.drain().await.expect("nobody else uses the file")
+    /// The time in which a relay with its defaults, and a publisher that confirms at once, publishes everything.
+    pub(crate) async fn timed_drain(&self, messages: u64) -> Duration {
+        let relay = Relay::new(self.opened.store().clone(), AtOnce);
+        let began = Instant::now();
+        let report = relay.drain().await.expect("nobody else uses the store");
+        let time = began.elapsed();
+        assert_eq!(report.published, messages);
+        time
     }
 }
 
