@@ -1,14 +1,17 @@
 -- Published messages that are kept: their partitions come and go. Each change waits at most 200 ms for its locks, and so does who comes behind it; one
 -- that does not get them is for the next time. A role that does not own the tables changes none: then all is in the default partition, row by row.
 
--- Adds the partitions of the next days, so that there is one when a day begins. Never that of a day which has begun: a settlement under way could
--- have taken the default partition for it, and would fail. Returns how many it added.
+-- Adds the partitions of the next 30 days, as far as that is cheap: the server scans the default partition for each, and nobody can write to it meanwhile. So
+-- a call has at most 64 MB scanned, and adds none while the default partition is larger: then what is published on days without a partition stays there,
+-- and is removed row by row. The first call finds it small. None is added for a day which has begun: a settlement under way could have taken the default
+-- partition for it, and would fail. Returns how many it added.
 CREATE FUNCTION outbox.add_partitions() RETURNS integer
 LANGUAGE plpgsql VOLATILE
 SET lock_timeout = '200ms'
 AS $$
 DECLARE
   soon CONSTANT timestamp := now() AT TIME ZONE 'UTC' + interval '1 hour';
+  most CONSTANT bigint := 67108864 / greatest(pg_relation_size('outbox.published_default'), 1);
   day date;
   name text;
   added integer := 0;
@@ -22,7 +25,8 @@ BEGIN
   ) THEN
     RETURN 0;
   END IF;
-  FOREACH day IN ARRAY ARRAY[soon::date + 1, soon::date + 2] LOOP
+  FOR day IN SELECT soon::date + n FROM generate_series(1, 30) AS n LOOP
+    EXIT WHEN added >= most;
     name := 'outbox.published_' || to_char(day, 'YYYYMMDD');
     CONTINUE WHEN to_regclass(name) IS NOT NULL;
     BEGIN
@@ -32,8 +36,12 @@ BEGIN
         || ' FOR VALUES FROM (' || quote_literal(to_char(day, 'YYYY-MM-DD') || ' 00:00:00+00')
         || ') TO (' || quote_literal(to_char(day + 1, 'YYYY-MM-DD') || ' 00:00:00+00') || ')';
       added := added + 1;
-    EXCEPTION WHEN OTHERS THEN
-      RAISE WARNING 'outbox: the partition of published messages for % was not added: %', day, SQLERRM;
+    EXCEPTION
+      WHEN lock_not_available THEN
+        -- Each further day would keep others waiting as long again.
+        EXIT;
+      WHEN OTHERS THEN
+        RAISE WARNING 'outbox: the partition of published messages for % was not added: %', day, SQLERRM;
     END;
   END LOOP;
   RETURN added;

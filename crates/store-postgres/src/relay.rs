@@ -16,7 +16,7 @@ use crate::{
     session::Database,
     settle::Settling,
     store::Relaying,
-    upkeep::Upkeep,
+    upkeep,
 };
 
 #[async_trait]
@@ -57,8 +57,7 @@ impl<D: Database> OutboxStore for Relaying<D> {
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
-        let retain = self.config.retain;
-        self.run(Upkeep { retain }).await
+        upkeep::maintain(self).await
     }
 
     async fn wake_up(&self) {

@@ -1,17 +1,18 @@
-//! Upkeep and purge: one bounded step of forgetting what is over, by whichever relay gets to it or by hand.
+//! Upkeep and purge: bounded steps of forgetting what is over, by whichever relay gets to it or by hand.
 //!
 //! A change of partitions comes last in its transaction, so that nobody waits for its locks longer than for the commit.
 
 use std::time::Duration;
 
-use outbox_store::{Circuit, Purge, PurgeMode, Purged, adapter::millis};
+use outbox_store::{Circuit, Purge, PurgeMode, Purged, StoreError, adapter::millis};
 
 use crate::{
     failure::Failure,
     procedure::{Procedure, query},
     row::{Row, UnexpectedRow},
-    session::{Session, Text},
+    session::{Database, Session, Text},
     statements::Statements,
+    store::Relaying,
     value::Value,
 };
 
@@ -24,29 +25,41 @@ const MOST_DROPPED: i64 = 16;
 /// A thousand years in milliseconds, for longer ages: the difference to the clock must stay a time.
 const LONGEST_AGE_MS: i64 = 1_000 * 366 * 24 * 3_600_000;
 
-/// One step of upkeep, unless another relay does it or did it within the minute. Answers how many rows and partitions it removed.
-#[derive(Debug)]
-pub(crate) struct Upkeep {
-    /// How long published messages are kept, if they are.
-    pub(crate) retain: Option<Duration>,
+/// How many steps of forgetting one upkeep does at most: a relay waits only some seconds for its answer, and comes again soon if something was removed.
+const MOST_STEPS: u32 = 10;
+
+/// What one step of forgetting did.
+#[derive(Debug, Clone, Copy)]
+struct Forgotten {
+    /// How many rows went.
+    rows: usize,
+    /// Whether it met a limit, so that there may be more.
+    more: bool,
 }
 
-impl Procedure for Upkeep {
-    type Output = usize;
+/// One step of forgetting, unless another relay does upkeep or did it within the minute.
+#[derive(Debug)]
+struct Forgetting {
+    /// How long published messages are kept, if they are.
+    retain: Option<Duration>,
+}
+
+impl Procedure for Forgetting {
+    /// Nothing if it was not this relay's turn.
+    type Output = Option<Forgotten>;
     const WHAT: &'static str = "forget what is over";
 
     async fn run<S: Session>(
         &self,
         session: &mut S,
         statements: &Statements,
-    ) -> Result<usize, Failure<S::Error>> {
+    ) -> Result<Option<Forgotten>, Failure<S::Error>> {
         if query(session, &statements.upkeep_turn, &[])
             .await?
             .is_empty()
         {
-            return Ok(0);
+            return Ok(None);
         }
-        count(session, &statements.heal_floors, &[]).await?;
         let ids = count(session, &statements.forget_ids, &[Value::Int(MOST_REMOVED)]).await?;
         let overdue = [Value::Int(millis(Circuit::FORGOTTEN_AFTER))];
         let circuits = count(session, &statements.forget_circuits, &overdue).await?;
@@ -57,20 +70,94 @@ impl Procedure for Upkeep {
                 count(session, &statements.forget_published, &values).await?
             }
         };
-        // A step that met its limit has more to do, and the next may come at once.
-        if ids < MOST_REMOVED && published < MOST_REMOVED {
+        let more = ids >= MOST_REMOVED || published >= MOST_REMOVED;
+        if !more {
             query(session, &statements.upkeep_done, &[]).await?;
         }
-        let partitions = match self.retain {
-            None => 0,
-            Some(retain) => {
-                count(session, &statements.add_partitions, &[]).await?;
-                let values = [Value::Int(age(retain)), Value::Int(MOST_DROPPED)];
-                count(session, &statements.drop_partitions, &values).await?
-            }
-        };
-        Ok(usize::try_from(ids + circuits + published + partitions).unwrap_or(usize::MAX))
+        Ok(Some(Forgotten {
+            rows: usize::try_from(ids + circuits + published).unwrap_or(usize::MAX),
+            more,
+        }))
     }
+}
+
+/// Adds the partitions of days to come and drops those that are over; answers how many it dropped.
+#[derive(Debug)]
+struct Partitioning {
+    retain: Duration,
+}
+
+impl Procedure for Partitioning {
+    type Output = usize;
+    const WHAT: &'static str = "add and drop partitions";
+
+    async fn run<S: Session>(
+        &self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<usize, Failure<S::Error>> {
+        // Nobody else may drop the same ones.
+        query(session, &statements.upkeep_lock, &[]).await?;
+        count(session, &statements.add_partitions, &[]).await?;
+        let values = [Value::Int(age(self.retain)), Value::Int(MOST_DROPPED)];
+        let dropped = count(session, &statements.drop_partitions, &values).await?;
+        Ok(usize::try_from(dropped).unwrap_or(usize::MAX))
+    }
+}
+
+/// Takes back floors that cannot be right.
+#[derive(Debug)]
+struct Healing;
+
+impl Procedure for Healing {
+    type Output = ();
+    const WHAT: &'static str = "check the floors of its lanes";
+
+    async fn run<S: Session>(
+        &self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        count(session, &statements.heal_floors, &[]).await?;
+        Ok(())
+    }
+}
+
+/// One upkeep, in transactions of their own: a failure of one undoes nothing of another and keeps none from running. Answers how many rows and partitions it
+/// removed, or the first failure.
+pub(crate) async fn maintain<D: Database>(store: &Relaying<D>) -> Result<usize, StoreError> {
+    let retain = store.config.retain;
+    let mut removed = 0;
+    let mut failed = None;
+    let mut more = false;
+    for _ in 0..MOST_STEPS {
+        match store.run(Forgetting { retain }).await {
+            // Another relay does it, or goes on with it.
+            Ok(None) => return Ok(removed),
+            Ok(Some(forgotten)) => {
+                removed += forgotten.rows;
+                more = forgotten.more;
+                if !more {
+                    break;
+                }
+            }
+            Err(error) => {
+                (failed, more) = (Some(error), false);
+                break;
+            }
+        }
+    }
+    if let Some(retain) = retain {
+        match store.run(Partitioning { retain }).await {
+            Ok(dropped) => removed += dropped,
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    // Last, and not while there is more to forget, since it walks what a held snapshot keeps.
+    if !more && let Err(error) = store.run(Healing).await {
+        failed = failed.or(Some(error));
+    }
+    failed.map_or(Ok(removed), Err)
 }
 
 /// One step of a purge by hand (obligation A5).

@@ -50,7 +50,7 @@ async fn the_files_for_other_tools_make_a_store_and_take_it_back_whole() {
             tx.commit().await.unwrap();
             assert_eq!(store.claim(&request(10)).await.unwrap().entries.len(), 1);
             let added = schema.count("SELECT outbox.add_partitions()::bigint").await;
-            assert_eq!(added, 2);
+            assert_eq!(added, 30);
             for down in files.iter().skip(1).step_by(2).rev() {
                 run(&schema, down).await;
             }

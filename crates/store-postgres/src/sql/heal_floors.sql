@@ -42,7 +42,6 @@ WITH
         ahead = 0
     FROM locked k
     WHERE l.lane = k.lane
-      AND l.epoch = k.epoch
     RETURNING l.lane
   )
 SELECT count(*)
