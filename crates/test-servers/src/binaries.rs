@@ -133,20 +133,20 @@ mod tests {
 
     fn found(prefix: &str, names: &[&str]) -> Vec<PathBuf> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        newest_first(prefix, names, "/root")
+        newest_first(prefix, names, "/opt")
     }
 
     #[test]
     fn of_several_versions_the_newest_comes_first() {
         assert_eq!(
             found("", &["9.6", "15", "17", "common", "9.10"]),
-            ["17", "15", "9.10", "9.6"].map(|name| PathBuf::from(format!("/root/{name}/bin")))
+            ["17", "15", "9.10", "9.6"].map(|name| PathBuf::from(format!("/opt/{name}/bin")))
         );
         assert_eq!(
             found("pgsql-", &["pgsql-15", "lib", "pgsql-16"]),
             [
-                PathBuf::from("/root/pgsql-16/bin"),
-                PathBuf::from("/root/pgsql-15/bin")
+                PathBuf::from("/opt/pgsql-16/bin"),
+                PathBuf::from("/opt/pgsql-15/bin")
             ]
         );
     }

@@ -136,7 +136,7 @@ impl Home {
 
     /// Stops what runs here and removes all of it, but for the log.
     fn clear(&self) -> Result {
-        stop_all(&self.folder)?;
+        stop_all(&self.folder, Signal::Quit)?;
         remove(&self.folder).map_err(|error| Error::path(&self.folder, &error))
     }
 }
@@ -163,10 +163,22 @@ pub(crate) fn running(home: &Path) -> Vec<(u32, PathBuf)> {
         .collect()
 }
 
-fn stop_all(home: &Path) -> Result {
-    running(home)
-        .iter()
-        .try_for_each(|(pid, folder)| process::end(*pid, folder, Signal::Quit))
+/// Stops the servers that run in a home, Postgres by this signal. A pooler has nothing to write down, and whatever else it is told it may have been started to
+/// ignore.
+pub(crate) fn stop_all(home: &Path, postgres: Signal) -> Result {
+    running(home).iter().try_for_each(|(pid, folder)| {
+        let with = if is_pooler(folder) {
+            Signal::Kill
+        } else {
+            postgres
+        };
+        process::end(*pid, folder, with)
+    })
+}
+
+/// Whether the server in this folder is a pooler.
+pub(crate) fn is_pooler(folder: &Path) -> bool {
+    folder.join(PGBOUNCER_PID).is_file()
 }
 
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {

@@ -9,7 +9,7 @@ use crate::cluster::{self, start_server};
 use crate::home::{self, Base, Home};
 use crate::launch::{self, Group};
 use crate::pgbouncer::{self, Pooled, start_pooler};
-use crate::process::{self, Signal};
+use crate::process::Signal;
 use crate::{Error, Options, Postgres, Result, template};
 
 const HOME: &str = "services";
@@ -67,7 +67,7 @@ impl Services {
             .any(|service| service.name == "postgres")
         {
             // A pooler that is left leads to a port that is gone.
-            stop_all(home.folder())?;
+            home::stop_all(home.folder(), Signal::Interrupt)?;
             start_postgres(postgres, &home)?;
         }
         let running = self.status();
@@ -100,7 +100,7 @@ impl Services {
     pub fn down(&self) -> Result<Vec<Service>> {
         let home = Home::kept(&self.base, self.account, HOME)?;
         let ran = self.status();
-        stop_all(home.folder())?;
+        home::stop_all(home.folder(), Signal::Interrupt)?;
         Ok(ran)
     }
 
@@ -141,27 +141,12 @@ fn move_to(from: &Path, to: &Path) -> Result {
     moved.map_err(|error| Error::path(from, &error))
 }
 
-fn stop_all(home: &Path) -> Result {
-    home::running(home).iter().try_for_each(|(pid, folder)| {
-        let with = if is_pooler(folder) {
-            Signal::Kill
-        } else {
-            Signal::Interrupt
-        };
-        process::end(*pid, folder, with)
-    })
-}
-
 fn service(pid: u32, folder: &Path) -> Option<Service> {
-    let (name, port) = if is_pooler(folder) {
+    let (name, port) = if home::is_pooler(folder) {
         (POOLER, pgbouncer::recorded_port(folder)?)
     } else {
         ("postgres", cluster::recorded_port(folder)?)
     };
     let url = cluster::url(port, "postgres");
     Some(Service { name, pid, url })
-}
-
-fn is_pooler(folder: &Path) -> bool {
-    folder.ends_with(POOLER)
 }
