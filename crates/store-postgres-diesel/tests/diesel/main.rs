@@ -12,6 +12,7 @@ mod pool;
 mod schema;
 
 mod blocking;
+mod files;
 mod opening;
 mod pooler;
 mod saving;

@@ -1,9 +1,11 @@
 //! Migrations run by other tools, one at a time, and taken back.
 
+use std::fs;
+
 use outbox_migrations::{MigrationFile, POSTGRES, Tool, postgres_files};
 use outbox_store::OutboxStore;
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore};
-use sqlx::{AssertSqlSafe, Executor};
+use sqlx::{AssertSqlSafe, Executor, migrate::Migrator, postgres::PgPoolOptions};
 
 use crate::{
     schema::TestSchema,
@@ -57,6 +59,34 @@ async fn the_files_for_other_tools_make_a_store_and_take_it_back_whole() {
             assert!(!is_there(&schema).await);
         }
     }
+}
+
+/// The table in which sqlx notes what it ran is the application's, so it stands in a schema of the application's.
+#[tokio::test]
+async fn sqlx_itself_runs_the_files_and_undoes_them() {
+    let schema = TestSchema::new();
+    let folder = tempfile::tempdir().unwrap();
+    for file in postgres_files(&schema.name, Tool::Sqlx) {
+        fs::write(folder.path().join(file.path), file.contents).unwrap();
+    }
+    let migrator = Migrator::new(folder.path()).await.unwrap();
+    let application = TestSchema::new();
+    let create = format!("CREATE SCHEMA {}", application.name.quoted());
+    application.run(&create).await;
+    let path = [("search_path", application.name.quoted())];
+    let options = (*application.pool.connect_options()).clone().options(path);
+    let pool = PgPoolOptions::new().connect_lazy_with(options);
+    for _ in 0..2 {
+        // Again does nothing more.
+        migrator.run(&pool).await.unwrap();
+    }
+    let notes = "SELECT count(*) FROM outbox.\"_sqlx_migrations\""
+        .replace("outbox", &application.name.quoted());
+    assert_eq!(application.count(&notes).await, POSTGRES.version());
+    open(&schema).await;
+    migrator.undo(&pool, 0).await.unwrap();
+    assert!(!is_there(&schema).await);
+    pool.close().await;
 }
 
 #[tokio::test]
