@@ -1,9 +1,12 @@
-//! The settings that both adapters share.
+//! The settings that both adapters share, and what cannot be set.
 
 use std::time::Duration;
 
-use outbox_message::MAX_PAYLOAD_BYTES;
+use outbox_message::{Lanes, MAX_PAYLOAD_BYTES};
 use outbox_migrations::SchemaName;
+
+/// How many lanes a Postgres store has.
+pub const LANES: Lanes = Lanes::new(64).expect("64 is not zero");
 
 /// Settings of a Postgres store.
 #[derive(Debug, Clone, PartialEq, Eq)]

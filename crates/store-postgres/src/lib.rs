@@ -17,7 +17,7 @@ mod store;
 mod upkeep;
 mod value;
 
-pub use config::{Connection, PostgresConfig, WakeUp};
+pub use config::{Connection, LANES, PostgresConfig, WakeUp};
 pub use failure::{Failure, require, schema_hint};
 pub use outbox_migrations::{InvalidSchemaName, POSTGRES, SchemaName, postgres_script as script};
 pub use row::{Cell, Row, UnexpectedRow};
@@ -27,6 +27,3 @@ pub use session::{Database, DriverError, Session, Text, Transaction};
 pub use statements::Statements;
 pub use store::Relaying;
 pub use value::Value;
-
-/// How many lanes a Postgres store has.
-pub const LANES: outbox_message::Lanes = outbox_message::Lanes::new(64).expect("64 is not zero");

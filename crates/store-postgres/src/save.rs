@@ -5,13 +5,13 @@ mod batch;
 mod order;
 mod pending;
 
-use outbox_message::{Lanes, Message, OrderingKey, Position};
+use outbox_message::{Message, OrderingKey, Position};
 use outbox_store::{Save, SaveError, Saved, adapter::encode_headers};
 
 pub use pending::pending;
 
 use crate::{
-    config::{PostgresConfig, WakeUp},
+    config::{LANES, PostgresConfig, WakeUp},
     failure::Failure,
     procedure::query,
     row::UnexpectedRow,
@@ -19,9 +19,6 @@ use crate::{
     statements::Statements,
     value::Value,
 };
-
-/// How many lanes a Postgres store has.
-pub(crate) const LANES: Lanes = Lanes::new(64).expect("64 is not zero");
 
 /// Saves one message in the transaction that the session has open.
 ///

@@ -6,7 +6,8 @@ use thiserror::Error;
 /// A driver's own error, kept as the source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// Why a message was not saved. Unless the variant says otherwise the caller's transaction is as it was.
+/// Why a message was not saved. Unless the variant says otherwise the caller's transaction is as it was. On Postgres only [`Invalid`](Self::Invalid)
+/// and [`NoTransaction`](Self::NoTransaction) leave it so: after any answer of the server it can only be rolled back.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SaveError {

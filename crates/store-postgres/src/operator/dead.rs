@@ -9,10 +9,10 @@ use outbox_message::{MessageId, OrderingKey, Position};
 use outbox_store::{AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, Stepped};
 
 use crate::{
+    LANES,
     failure::{Failure, require},
     procedure::{Procedure, query},
     row::{Row, UnexpectedRow},
-    save::LANES,
     session::{Session, Text},
     statements::Statements,
     value::Value,

@@ -3,8 +3,8 @@
 use outbox_message::{Lane, Message};
 use outbox_store::{SaveError, adapter::RawMessage};
 
-use super::LANES;
 use crate::{
+    LANES,
     failure::Failure,
     procedure::query,
     row::{Row, UnexpectedRow},
