@@ -1,6 +1,7 @@
 //! The publisher itself: a run becomes lines, the lines one request, the answer a verdict.
 
 use std::{
+    borrow::Cow,
     fmt,
     io::{self, ErrorKind, Write},
     path::Path,
@@ -90,8 +91,8 @@ impl fmt::Debug for FilePublisher {
 
 #[async_trait]
 impl Publisher for FilePublisher {
-    fn destination(&self, _: &Topic) -> &str {
-        &self.destination
+    fn destination<'a>(&'a self, _: &'a Topic) -> Cow<'a, str> {
+        Cow::from(&*self.destination)
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

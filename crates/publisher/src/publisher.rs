@@ -1,6 +1,6 @@
 //! The publisher port itself.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use outbox_message::{Delivery, LaneToken, Topic};
@@ -20,11 +20,28 @@ use crate::PublishError;
 /// * **B6** It never sleeps to wait out a failure; it says what happened and returns.
 #[async_trait]
 pub trait Publisher: Debug + Send + Sync + 'static {
-    /// Where messages of `topic` go: one circuit for each name (F3). The same topic always gives the same name.
-    fn destination(&self, topic: &Topic) -> &str;
+    /// Where messages of `topic` go: one circuit for each name (F3). The same topic always gives the same name. People read it in
+    /// logs and in the status, so it holds no secret. What can be missing for one topic alone, such as a queue, is part of it.
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str>;
+
+    /// Whether every topic has the same destination. While it is down a relay then claims nothing but probes; otherwise it
+    /// stops the topics whose destinations are down, and the others go on.
+    fn has_one_destination(&self) -> bool {
+        true
+    }
 
     /// Publishes a run and confirms a prefix of it.
     async fn publish(&self, run: Run<'_>) -> Published;
+
+    /// Looks whether messages of `topic` could be published now: the broker answers, takes our credentials, and has what it
+    /// publishes to. Publishes nothing. A publisher that cannot tell says yes.
+    ///
+    /// # Errors
+    ///
+    /// What publishing a message would most likely fail with.
+    async fn check(&self, _topic: &Topic) -> Result<(), PublishError> {
+        Ok(())
+    }
 }
 
 /// Messages of one ordering key in position order, all to one destination; an unkeyed message is a run of one. Never empty.
@@ -67,12 +84,20 @@ impl Published {
 
 #[async_trait]
 impl<P: Publisher + ?Sized> Publisher for Arc<P> {
-    fn destination(&self, topic: &Topic) -> &str {
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
         (**self).destination(topic)
+    }
+
+    fn has_one_destination(&self) -> bool {
+        (**self).has_one_destination()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {
         (**self).publish(run).await
+    }
+
+    async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
+        (**self).check(topic).await
     }
 }
 

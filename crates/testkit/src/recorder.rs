@@ -2,6 +2,7 @@
 //! [`ScriptedPublisher`](crate::ScriptedPublisher).
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -117,8 +118,8 @@ fn assert_same<'a>(messages: &[Message], expected: impl IntoIterator<Item = &'a 
 
 #[async_trait]
 impl Publisher for Recorder {
-    fn destination(&self, _topic: &Topic) -> &'static str {
-        "recorder"
+    fn destination<'a>(&'a self, _topic: &'a Topic) -> Cow<'a, str> {
+        "recorder".into()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

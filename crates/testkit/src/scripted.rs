@@ -1,6 +1,7 @@
 //! A publisher that does what a test told it, message by message, and keeps a record of every hand-over.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -350,10 +351,13 @@ impl State {
 
 #[async_trait]
 impl Publisher for ScriptedPublisher {
-    fn destination(&self, topic: &Topic) -> &str {
-        self.routes
-            .get(topic.as_str())
-            .map_or("broker", String::as_str)
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
+        let route = self.routes.get(topic.as_str());
+        route.map_or("broker", String::as_str).into()
+    }
+
+    fn has_one_destination(&self) -> bool {
+        self.routes.is_empty()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

@@ -30,7 +30,7 @@ async fn publish(publisher: &ScriptedPublisher, ids: &[&str]) -> Published {
     let destination = publisher.destination(&topic);
     publisher
         .publish(Run {
-            destination,
+            destination: &destination,
             token: &token,
             messages: &messages,
         })

@@ -1,6 +1,7 @@
 //! One round: a claim and the settlement that removes what it handed out. Also a whole drain, by a relay.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
@@ -130,8 +131,8 @@ struct AtOnce;
 
 #[async_trait]
 impl Publisher for AtOnce {
-    fn destination(&self, _: &Topic) -> &'static str {
-        "at once"
+    fn destination<'a>(&'a self, _: &'a Topic) -> Cow<'a, str> {
+        "at once".into()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

@@ -2,6 +2,7 @@
 //! again by its tests.
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     env,
     future::pending,
@@ -194,8 +195,12 @@ struct Deadly(FilePublisher);
 
 #[async_trait]
 impl Publisher for Deadly {
-    fn destination(&self, topic: &Topic) -> &str {
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
         self.0.destination(topic)
+    }
+
+    fn has_one_destination(&self) -> bool {
+        self.0.has_one_destination()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {
@@ -212,8 +217,8 @@ struct Hanging;
 
 #[async_trait]
 impl Publisher for Hanging {
-    fn destination(&self, _: &Topic) -> &'static str {
-        "hanging"
+    fn destination<'a>(&'a self, _: &'a Topic) -> Cow<'a, str> {
+        "hanging".into()
     }
 
     async fn publish(&self, _: Run<'_>) -> Published {

@@ -2,6 +2,7 @@
 //! second holder of a key (O3), or a relay whose lane was leased anew since (D2).
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -117,8 +118,8 @@ impl Drop for Flight<'_> {
 
 #[async_trait]
 impl Publisher for Witness {
-    fn destination(&self, _: &Topic) -> &'static str {
-        "witness"
+    fn destination<'a>(&'a self, _: &'a Topic) -> Cow<'a, str> {
+        "witness".into()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

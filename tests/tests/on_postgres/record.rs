@@ -3,6 +3,7 @@
 //! All of it happens in one process, so a monotonic clock serves for all; a lease is taken to end at the earliest that it can.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fmt::Debug,
     sync::{Arc, Mutex},
@@ -261,8 +262,12 @@ impl<P> Witness<P> {
 
 #[async_trait]
 impl<P: Publisher> Publisher for Witness<P> {
-    fn destination(&self, topic: &Topic) -> &str {
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
         self.broker.destination(topic)
+    }
+
+    fn has_one_destination(&self) -> bool {
+        self.broker.has_one_destination()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

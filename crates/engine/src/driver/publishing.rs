@@ -71,7 +71,7 @@ impl Driver {
         if alone || self.runs.len() >= self.config.concurrency {
             return false;
         }
-        let destination = self.publisher.destination(&next.message.topic).to_owned();
+        let destination = self.publisher.destination(&next.message.topic).into_owned();
         let limit = run_limit(next, self.circuits.run_limit(&destination));
         let now = Instant::now();
         match self.circuits.next_probe(&destination) {

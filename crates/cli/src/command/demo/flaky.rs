@@ -1,5 +1,7 @@
 //! A publisher that fails now and then, in each of the ways that a broker has.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use outbox::{
     file::FilePublisher,
@@ -44,8 +46,12 @@ impl Flaky {
 
 #[async_trait]
 impl Publisher for Flaky {
-    fn destination(&self, topic: &Topic) -> &str {
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
         self.inner.destination(topic)
+    }
+
+    fn has_one_destination(&self) -> bool {
+        self.inner.has_one_destination()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {
