@@ -18,6 +18,7 @@ mod save;
 mod settle;
 mod status;
 mod store;
+mod topic;
 mod writer;
 
 pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, Unreadable};
@@ -33,4 +34,5 @@ pub use status::{
     BlockReason, BlockedKey, Circuit, Horizon, HorizonHolder, LaneHolder, Status, TopicBacklog,
 };
 pub use store::{CircuitChange, OutboxStore};
+pub use topic::{DestinationStop, StopCause, StoppedTopic};
 pub use writer::{OutboxWriter, SyncOutboxWriter};

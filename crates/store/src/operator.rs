@@ -1,9 +1,9 @@
 //! The operator side of the port: what people do with a store.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{MessageId, OrderingKey, Position};
+use outbox_message::{MessageId, OrderingKey, Position, Topic};
 
 use crate::{AfterDeath, Purge, Purged, Status, StoreError};
 
@@ -17,6 +17,7 @@ use crate::{AfterDeath, Purge, Purged, Status, StoreError};
 /// * **A4** Nothing set aside is ever left without its blocked key.
 /// * **A5** A purge deletes published messages of the age asked and ids whose time is over, and nothing else; a step is bounded, and repeated steps come
 ///   to an end. That nothing is kept is no error.
+/// * **A6** A paused topic stays stopped (S14) until it is resumed or its time is over, whatever relays say of its destination.
 #[async_trait]
 pub trait OutboxOperator: Debug + Send + Sync + 'static {
     /// The state of the store. It counts, so its cost grows with the backlog.
@@ -40,6 +41,18 @@ pub trait OutboxOperator: Debug + Send + Sync + 'static {
 
     /// Makes a waiting key due now. `false` if it does not wait for a retry.
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError>;
+
+    /// Pauses a topic, for this long or until it is resumed. Pausing again sets the new time. What relays hold already still goes out.
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
+        let _ = (topic, time);
+        Ok(())
+    }
+
+    /// Ends the stop of a topic, whatever its cause. `false` if it is not stopped. [`OutboxStore::free_topics`](crate::OutboxStore::free_topics) is to follow.
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
+        let _ = topic;
+        Ok(false)
+    }
 
     /// Deletes old published messages, if they are kept, and forgets ids whose time is over.
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use outbox_message::Lane;
 
+use crate::StoppedTopic;
+
 /// The state of a store at one moment. Texts are as stored, readable or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
@@ -18,12 +20,14 @@ pub struct Status {
     /// How long the oldest of the [`ready`](Self::ready) messages has waited to go out: since it was saved, or, while it is still
     /// scheduled, since it fell due. `None` if none is ready. What waits for a retry, is held, or is for later has no part in it.
     pub oldest_ready: Option<Duration>,
-    /// How many keys are blocked (those of reason busy are not).
+    /// How many keys are blocked. Those that are only busy, or whose topic is stopped, are not.
     pub blocked: u64,
     /// The ten keys that are blocked longest, by the position they wait for.
     pub blocked_keys: Vec<BlockedKey>,
     /// Circuits that are open, of every relay that still speaks of them: see [`Circuit`].
     pub circuits: Vec<Circuit>,
+    /// The topics that are stopped, in order.
+    pub stopped: Vec<StoppedTopic>,
     /// Pending and dead by topic, in the order of topics.
     pub topics: Vec<TopicBacklog>,
     /// The lanes that are leased, or whose lease ran out on a holder, or that are served carefully.
@@ -31,11 +35,13 @@ pub struct Status {
     /// How long until the earliest scheduled message or retry that is not due yet.
     pub next_due: Option<Duration>,
     /// Pending messages that can run as soon as a relay takes them, or that a relay holds now: those in the line whose key neither waits nor is
-    /// held, those of keys whose retry is due, and scheduled ones that fell due.
+    /// held, those of keys whose retry is due, and scheduled ones that fell due. None of a topic that is stopped.
     pub ready: u64,
+    /// Pending messages of paused topics; they count in none of `ready`, `held` and `later`.
+    pub paused: u64,
     /// Pending messages behind a dead letter that holds its key.
     pub held: u64,
-    /// Pending messages scheduled for a time still to come and never tried. What is neither `held` nor `later` goes out without anybody's help.
+    /// Pending messages scheduled for a time still to come and never tried. What is neither `paused`, `held` nor `later` goes out without anybody's help.
     pub later: u64,
     /// What keeps the database from cleaning up deleted rows, if anything has done so for long. `None` too of a store that has no such thing.
     pub horizon: Option<Horizon>,

@@ -3,9 +3,9 @@
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Position};
+use outbox_message::{LaneToken, Lanes, Position, Topic};
 
-use crate::{Claim, ClaimRequest, LaneSettled, LaneSettlement, StoreError};
+use crate::{Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, StoreError};
 
 /// What a relay needs of a store. Held as `Arc<dyn OutboxStore>`.
 ///
@@ -26,6 +26,11 @@ use crate::{Claim, ClaimRequest, LaneSettled, LaneSettlement, StoreError};
 /// * **S11** Claim and settle take a constant number of statements, whatever the batch (P1), and their cost does not grow with what cannot run (P2).
 /// * **S12** Time is the store's own clock.
 /// * **S13** A claim takes the lanes that were served least recently, so that no lane starves (O7).
+/// * **S14** While a topic is stopped no message of it is handed out, but for the one that [`probe_topic`](OutboxStore::probe_topic) let through. What
+///   stands in the way of other messages is set aside once and costs nothing afterwards, until the stop is over (P3). Other topics go on, in the same lanes
+///   too. A retry that falls due meanwhile is set aside likewise; dead letters keep their keys.
+/// * **S15** What a stop set aside is freed by bounded steps of [`free_topics`](OutboxStore::free_topics) once it is over, in the order of each key, and
+///   nothing else is: schedules, and retries that are not due, keep their time.
 #[async_trait]
 pub trait OutboxStore: Debug + Send + Sync + 'static {
     /// How many lanes the store has.
@@ -50,6 +55,34 @@ pub trait OutboxStore: Debug + Send + Sync + 'static {
 
     /// Records a change of a relay's circuit, for status, as long as [`Circuit`](crate::Circuit) says; claims never read it.
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError>;
+
+    /// Stops topics because their destination is down, or says so again; then the message that was let through is not any more.
+    /// A topic that an operator paused stays paused. Messages that are held already are not concerned.
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        let _ = stop;
+        Ok(())
+    }
+
+    /// Lets one message of a topic whose destination is down through, so that it becomes due at once: the head of a key, or a message without
+    /// one; of another lane than the last time, if there is any. `false` if there is none to let through, or the topic is not stopped for this cause:
+    /// then [`start_topics`](OutboxStore::start_topics) is right, and whatever comes is the probe.
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        let _ = topic;
+        Ok(false)
+    }
+
+    /// Ends the stops of topics whose destination is up again, whichever relay began them. One that an operator paused stays paused.
+    /// [`free_topics`](OutboxStore::free_topics) is to follow.
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        let _ = topics;
+        Ok(())
+    }
+
+    /// One bounded step of freeing what stops that are over set aside: ended ones, and those whose time is over. Returns how many rows it
+    /// freed or removed; at zero nothing is left. Costs next to nothing while no topic is stopped.
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        Ok(0)
+    }
 
     /// One bounded step of upkeep: forgets ids whose remembered time is over, and circuits of relays that are gone, which are those whose
     /// next probe is overdue by more than [`Circuit::FORGOTTEN_AFTER`](crate::Circuit::FORGOTTEN_AFTER). Returns how many rows it removed.
@@ -88,6 +121,22 @@ impl<S: OutboxStore + ?Sized> OutboxStore for Arc<S> {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         (**self).record_circuit(change).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        (**self).stop_topics(stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        (**self).probe_topic(topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        (**self).start_topics(topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        (**self).free_topics().await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
