@@ -2,6 +2,7 @@
 //!
 //! * for users' own tests: [`saved`] lists the messages an open transaction has saved, [`Recorder`] is a publisher that keeps what it got
 //! * for tests of a store: [`Harness`] says how to make a fresh one, [`conformance!`] runs the whole suite on it
+//! * for tests of a publisher: [`PublisherHarness`] says how to make a fresh destination on a real server and strike it with faults
 //! * for tests of a relay: [`ScriptedPublisher`] confirms, refuses, hangs or panics as it is told; [`FaultyStore`] fails chosen calls of a real store
 //!
 //! Nothing here reads a clock or sleeps: time is moved by the test.
@@ -30,6 +31,8 @@ pub mod cases;
 mod conformance;
 mod faulty;
 mod harness;
+mod publisher_capabilities;
+mod publisher_harness;
 mod recorder;
 mod saved;
 mod scene;
@@ -41,6 +44,8 @@ mod taken;
 pub use conformance::run;
 pub use faulty::{Call, FaultyStore};
 pub use harness::{Capabilities, Corruption, Harness};
+pub use publisher_capabilities::{HeaderSupport, PublisherCapabilities};
+pub use publisher_harness::{Door, Fault, PublisherHarness, Received};
 pub use recorder::Recorder;
 pub use saved::saved;
 pub use scripted::{Handed, Reply, ScriptedPublisher};
