@@ -1,5 +1,5 @@
 //! The envelope as a value: what it holds and how a strict consumer judges it. How it comes about is in the modules
-//! below; poison, dead-letter blocks and the views that brokers show of it are not here yet.
+//! below, and what brokers show of it in `projection`; poison and dead-letter blocks are not here yet.
 
 mod decode;
 mod encode;
@@ -94,7 +94,7 @@ impl Envelope {
 /// The white space of the format: six ASCII characters, fewer than Unicode's and one more than `u8::is_ascii_whitespace` knows.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
 
-fn is_blank(text: &str) -> bool {
+pub(crate) fn is_blank(text: &str) -> bool {
     text.trim_matches(SPACE).is_empty()
 }
 

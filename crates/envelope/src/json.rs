@@ -18,6 +18,7 @@ use serde::Serialize;
 
 pub(crate) use number::Number;
 pub(crate) use object::Object;
+pub(crate) use string::write as write_string;
 
 use crate::{EnvelopeError, Malformed};
 use reader::Reader;

@@ -47,6 +47,7 @@
 mod envelope;
 mod error;
 mod json;
+pub mod projection;
 
 pub use envelope::{Decoded, Envelope, Warning};
 pub use error::{DecodeError, EnvelopeError, Malformed};

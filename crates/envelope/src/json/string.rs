@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-pub(super) fn write(text: &str, out: &mut String) {
+pub(crate) fn write(text: &str, out: &mut String) {
     out.push('"');
     let mut clean = text;
     while let Some(place) = clean.find(|c: char| c < ' ' || c == '"' || c == '\\') {
