@@ -20,6 +20,7 @@
 //! | keep messages in memory, in tests | `Outbox::memory`, `memory` | `memory` |
 //! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
 //! | publish to a file or to standard output | `file` | `file` |
+//! | publish to Redis | `redis` | `redis` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
 //! | write a store of your own | [`store`], and the crate `outbox-testkit` | |
@@ -107,5 +108,9 @@ pub use outbox_migrations as migrations;
 /// Publishes to a file or to standard output, a line of JSON for each message.
 #[cfg(feature = "file")]
 pub use outbox_publisher_file as file;
+
+/// Publishes to Redis: to lists that BabelQueue or Laravel reads, or to streams.
+#[cfg(feature = "redis")]
+pub use outbox_publisher_redis as redis;
 
 pub use outbox::{Outbox, WriteError};
