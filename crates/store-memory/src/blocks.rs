@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use outbox_message::{Lane, OrderingKey, Position};
 
-/// The due time of a key that only an operator lets go on.
+/// The due time of a key that does not go on by itself: a dead letter holds it, or its topic is stopped.
 pub(crate) const NEVER: i64 = i64::MAX;
 
 /// Why a key is blocked.
@@ -14,6 +14,8 @@ pub(crate) enum Reason {
     Retry,
     /// A dead letter holds it.
     Dead,
+    /// Its topic is stopped.
+    Topic,
     /// It is served a bounded run at a time, so that others in its lane get their turn. Not shown as blocked.
     Busy,
 }
@@ -68,7 +70,7 @@ impl Blocks {
             .flat_map(|(_, keys)| keys)
     }
 
-    /// When the next key of a lane falls due that is not due yet; one that only an operator lets go on never does.
+    /// When the next key of a lane falls due that is not due yet; one that does not go on by itself never does.
     pub(crate) fn next_due(&self, lane: Lane, now: i64) -> Option<i64> {
         let ((_, until), _) = self
             .by_due

@@ -10,6 +10,7 @@ use outbox_store::{Claim, ClaimRequest};
 use crate::{
     clock::{millis, until},
     state::{Holder, State},
+    stops::SET_ASIDE,
 };
 
 /// How many rows a claim promotes, and how many of blocked keys it looks at, so that its cost has a bound.
@@ -164,6 +165,7 @@ impl State {
         let end = (lane, i64::MAX, Position(i64::MAX));
         let scheduled = self.scheduled.range(after..=end).next();
         let scheduled = scheduled.map(|((_, due, _), _)| *due);
+        let scheduled = scheduled.filter(|due| *due != SET_ASIDE);
         scheduled
             .into_iter()
             .chain(self.blocks.next_due(lane, now))

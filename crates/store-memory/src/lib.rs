@@ -54,6 +54,7 @@ mod saved_ids;
 mod settle;
 mod state;
 mod status;
+mod stops;
 mod store;
 mod tx;
 mod writer;

@@ -1,7 +1,9 @@
-//! The operator side: dead letters are listed, made pending again or dropped, a waiting key is made due, and what is kept is purged.
+//! The operator side: dead letters are listed, made pending again or dropped, a waiting key is made due, topics are paused, and what is kept is purged.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
-use outbox_message::{OrderingKey, Position};
+use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
     DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, PurgeMode, Purged,
     Status, Stepped, StoreError,
@@ -48,6 +50,15 @@ impl OutboxOperator for MemoryStore {
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         Ok(self.with_hint(|state| state.retry_now(key)))
+    }
+
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
+        self.with(|state| state.stops.pause(topic, time, state.clock.now_ms()));
+        Ok(())
+    }
+
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
+        Ok(self.with_hint(|state| state.stops.end(topic, state.clock.now_ms())))
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {

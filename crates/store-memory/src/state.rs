@@ -18,6 +18,7 @@ use crate::{
     locks::{Locks, TxId},
     published::Published,
     saved_ids::SavedIds,
+    stops::{SET_ASIDE, Stops},
 };
 
 /// A message in one of the tables.
@@ -110,11 +111,12 @@ pub(crate) struct State {
     pub(crate) lanes: Vec<LaneRow>,
     /// The ready line: runnable messages.
     pub(crate) line: Line,
-    /// Scheduled and never tried messages, and retries of unkeyed ones, by due time: they block nobody.
+    /// Scheduled and never tried messages, and retries of unkeyed ones, by due time: they block nobody. Also unkeyed ones of stopped topics.
     pub(crate) scheduled: BTreeMap<(Lane, i64, Position), Row>,
     /// Every message of a key whose head waits, as far as it was set aside. Each key here has its block.
     pub(crate) waiting: BTreeMap<OrderingKey, BTreeMap<Position, Row>>,
     pub(crate) blocks: Blocks,
+    pub(crate) stops: Stops,
     pub(crate) dead: BTreeMap<Position, DeadRow>,
     pub(crate) published: Published,
     pub(crate) saved_ids: SavedIds,
@@ -140,6 +142,7 @@ impl State {
             scheduled: BTreeMap::new(),
             waiting: BTreeMap::new(),
             blocks: Blocks::default(),
+            stops: Stops::default(),
             dead: BTreeMap::new(),
             published: Published::new(retain),
             saved_ids: SavedIds::default(),
@@ -226,13 +229,15 @@ impl State {
         }
     }
 
-    /// Puts a row behind the block of its key; one without a key has nothing to wait behind and stays in line.
+    /// Puts a row behind the block of its key; one without a key, whose topic is stopped, among the scheduled ones, where nothing makes it due.
     pub(crate) fn set_aside(&mut self, lane: Lane, position: Position, row: Row) {
         match row.key.clone() {
             Some(key) => {
                 self.waiting.entry(key).or_default().insert(position, row);
             }
-            None => self.line.insert(lane, position, row),
+            None => {
+                self.scheduled.insert((lane, SET_ASIDE, position), row);
+            }
         }
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use outbox_message::OrderingKey;
-use outbox_store::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog};
+use outbox_store::{BlockReason, BlockedKey, Circuit, LaneHolder, Status, StopCause, TopicBacklog};
 
 use crate::{
     blocks::{Block, Reason},
     clock::until,
     state::{Row, State},
+    stops::SET_ASIDE,
 };
 
 /// How many blocked keys are shown.
@@ -25,6 +26,7 @@ impl State {
             circuits: self.open_circuits(now),
             topics: self.topics(),
             lanes: self.holders(now),
+            stopped: self.stops.shown(now),
             ..Status::default()
         };
         let blocked = self
@@ -37,10 +39,12 @@ impl State {
             .filter_map(|lane| self.next_due_of(lane, now));
         status.next_due = next.min().map(|due| until(due, now));
 
-        let not_due = |due: i64| due > now;
         for ((_, due, _), row) in &self.scheduled {
-            if not_due(*due) {
-                status.later += u64::from(row.tries == 0);
+            let cause = self.stops.cause(&row.message.topic, now);
+            if cause == Some(StopCause::Paused) {
+                status.paused += 1;
+            } else if *due > now {
+                status.later += u64::from(row.tries == 0 && *due != SET_ASIDE);
             } else {
                 self.count_runnable(row, *due, now, &mut status);
             }
@@ -52,12 +56,15 @@ impl State {
         status
     }
 
-    /// Counts a message that has joined the line or may, as ready (since when) or as held, by what its key does.
+    /// Counts a message that has joined the line or may, as paused, as held or as ready (since when), by what its topic and its key do.
     fn count_runnable(&self, row: &Row, since: i64, now: i64, status: &mut Status) {
         let block = row.key.as_ref().and_then(|key| self.blocks.get(key));
+        let stopped = self.stops.cause(&row.message.topic, now);
         match block {
+            _ if stopped == Some(StopCause::Paused) => status.paused += 1,
             Some(block) if block.reason == Reason::Dead => status.held += 1,
             Some(block) if block.until > now => {}
+            _ if stopped.is_some() => {}
             _ => {
                 status.ready += 1;
                 status.oldest_ready = status.oldest_ready.max(Some(until(now, since)));
@@ -136,12 +143,12 @@ impl State {
     }
 }
 
-/// The reason that people are shown; a busy key is not blocked.
+/// The reason that people are shown; neither a busy key is blocked nor one whose topic is stopped.
 fn shown(block: &Block) -> Option<BlockReason> {
     match block.reason {
         Reason::Retry => Some(BlockReason::Retry),
         Reason::Dead => Some(BlockReason::Dead),
-        Reason::Busy => None,
+        Reason::Busy | Reason::Topic => None,
     }
 }
 

@@ -7,9 +7,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use outbox_message::{Delivery, LaneToken, Lanes, MessageId, Position};
+use outbox_message::{Delivery, LaneToken, Lanes, MessageId, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 
 use crate::{
@@ -202,6 +203,33 @@ impl OutboxStore for MemoryStore {
             }
         });
         Ok(())
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        self.with(|state| state.stops.stop(stop, state.clock.now_ms()));
+        Ok(())
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        Ok(self.with_hint(|state| state.probe_topic(topic, state.clock.now_ms())))
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        self.with_hint(|state| {
+            let now = state.clock.now_ms();
+            for topic in topics {
+                state.stops.start(topic, now);
+            }
+        });
+        Ok(())
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        let freed = self.with(|state| state.free_topics(state.clock.now_ms()));
+        if freed > 0 {
+            self.with_hint(|_| ());
+        }
+        Ok(freed)
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

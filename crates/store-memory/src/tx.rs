@@ -10,6 +10,7 @@ use crate::{
     clock::millis,
     locks::TxId,
     state::{Row, State},
+    stops::SET_ASIDE,
 };
 
 /// An open transaction of a [`MemoryStore`]. Dropping it rolls it back.
@@ -106,7 +107,7 @@ impl MemoryTx {
         let row = Row::new(save.message.clone(), now);
         let due = save.due.map(|due| match due {
             Due::After(delay) => now.saturating_add(millis(delay.min(MAX_DELAY))),
-            Due::AtUnixMs(due) => due,
+            Due::AtUnixMs(due) => due.min(SET_ASIDE - 1),
         });
         self.saves.push(NewRow {
             lane: state.lane_of(row.key.as_ref(), position),

@@ -7,9 +7,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use outbox_message::{Lane, LaneToken, Lanes, Position};
+use outbox_message::{Lane, LaneToken, Lanes, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 use tokio::sync::Notify;
 
@@ -26,6 +27,14 @@ pub enum Call {
     Starting,
     /// [`OutboxStore::record_circuit`].
     RecordCircuit,
+    /// [`OutboxStore::stop_topics`].
+    StopTopics,
+    /// [`OutboxStore::probe_topic`].
+    ProbeTopic,
+    /// [`OutboxStore::start_topics`].
+    StartTopics,
+    /// [`OutboxStore::free_topics`].
+    FreeTopics,
     /// [`OutboxStore::maintain`].
     Maintain,
 }
@@ -275,6 +284,26 @@ impl OutboxStore for FaultyStore {
             self.inner.record_circuit(change),
         )
         .await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        let work = self.inner.stop_topics(stop);
+        self.run(Call::StopTopics, |_| false, &[], work).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        let work = self.inner.probe_topic(topic);
+        self.run(Call::ProbeTopic, |_| false, &[], work).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        let work = self.inner.start_topics(topics);
+        self.run(Call::StartTopics, |_| false, &[], work).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        let work = self.inner.free_topics();
+        self.run(Call::FreeTopics, |_| false, &[], work).await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

@@ -7,8 +7,8 @@ use outbox_store::{Entry, LaneLease};
 
 use super::{Claiming, Room};
 use crate::{
-    blocks::{Block, Reason},
-    state::{Row, State},
+    blocks::{Block, NEVER, Reason},
+    state::Row,
 };
 
 /// How many runnable rows a claim looks at though it has room for fewer, so that a claim of one message can tell a busy key.
@@ -19,7 +19,7 @@ const FEWEST_LOOKED_AT: usize = 4;
 struct Window {
     /// What can be handed out.
     runnable: Vec<Position>,
-    /// What is to be set aside, because its key is blocked.
+    /// What is to be set aside, because its key is blocked or its topic is stopped.
     blocked: Vec<Position>,
     /// Why the line was not read to its end.
     cut: Option<Cut>,
@@ -55,6 +55,7 @@ impl Claiming<'_> {
             moved += self.set_busy_aside(lane, &key, &window.runnable);
             window.runnable.clear();
         }
+        moved += self.stop_due_keys(lane);
         let (waiting, unblocked) = self.read_waiting(lane, room, &window);
         moved += unblocked;
         let (entries, no_room) = self.hand_out(&token, room, &window.runnable, &waiting);
@@ -88,13 +89,13 @@ impl Claiming<'_> {
         due.len()
     }
 
-    /// Step 3: reads the line by position. Rows of blocked keys take no room, so that a long run of them is passed in few claims.
+    /// Step 3: reads the line by position. Rows that must stay take no room, so that a long run of them is passed in few claims.
     fn read_line(&mut self, lane: Lane, room: Room) -> Window {
         let mut window = Window::default();
         let most = room.messages.max(FEWEST_LOOKED_AT);
         let mut bytes = 0;
         for (position, row) in self.state.line.of(lane) {
-            if self.state.is_blocked(row) {
+            if self.must_stay(position, row) {
                 if self.looks_left == 0 {
                     window.cut = Some(Cut::Looks);
                     break;
@@ -119,14 +120,60 @@ impl Claiming<'_> {
         window
     }
 
+    /// Whether a row's key is blocked or its topic is stopped. A row that cannot be read is never set aside.
+    fn must_stay(&self, position: Position, row: &Row) -> bool {
+        let state = &self.state;
+        let key = row.key.as_ref();
+        row.damage.is_none()
+            && (key.is_some_and(|key| state.blocks.get(key).is_some())
+                || state.stops.keeps(&row.message.topic, position, self.now))
+    }
+
     /// Step 4: sets aside what cannot run, once each (P3).
     fn set_aside(&mut self, lane: Lane, positions: &[Position]) -> usize {
         for position in positions {
-            if let Some(row) = self.state.line.remove(lane, *position) {
-                self.state.set_aside(lane, *position, row);
+            let Some(row) = self.state.line.remove(lane, *position) else {
+                continue;
+            };
+            if let Some(key) = row
+                .key
+                .as_ref()
+                .filter(|key| self.state.blocks.get(key).is_none())
+            {
+                let block = Block {
+                    lane,
+                    reason: Reason::Topic,
+                    until: NEVER,
+                    position: *position,
+                };
+                self.state.blocks.set(key.clone(), block);
             }
+            self.state.set_aside(lane, *position, row);
         }
         positions.len()
+    }
+
+    /// Before step 5: due keys whose topic is stopped wait for it from now on, once each, whatever they waited for. One whose head is let
+    /// through is left due.
+    fn stop_due_keys(&mut self, lane: Lane) -> usize {
+        let state = &mut *self.state;
+        let stopped = state.blocks.due(lane, self.now).filter(|key| {
+            let waiting = state.waiting.get(key);
+            let head = waiting.and_then(|rows| rows.keys().next());
+            head.is_some_and(|head| state.stops.keeps(&key.topic, *head, self.now))
+        });
+        let stopped: Vec<OrderingKey> = stopped.cloned().collect();
+        for key in &stopped {
+            if let Some(block) = state.blocks.get(key) {
+                let block = Block {
+                    reason: Reason::Topic,
+                    until: NEVER,
+                    ..block
+                };
+                state.blocks.set(key.clone(), block);
+            }
+        }
+        stopped.len()
     }
 
     /// The key that fills a lane's share though others stand in the lane, too.
@@ -180,6 +227,9 @@ impl Claiming<'_> {
                 empty.push(key.clone());
                 continue;
             };
+            // Of a topic that is stopped only the one message that is let through.
+            let stopped = self.state.stops.cause(&key.topic, self.now).is_some();
+            let run = if stopped { 1 } else { run };
             let run = run.min(room.messages - found.len());
             let rows = rows.range(..=frontier).take(run);
             found.extend(rows.map(|(position, _)| (*position, key.clone())));
@@ -261,12 +311,4 @@ fn take_in_turn<'a>(
     }
     found.sort_by_key(|(position, _)| *position);
     found
-}
-
-impl State {
-    /// Whether a row's key is blocked. A row that cannot be read is never set aside.
-    fn is_blocked(&self, row: &Row) -> bool {
-        let key = row.key.as_ref().filter(|_| row.damage.is_none());
-        key.is_some_and(|key| self.blocks.get(key).is_some())
-    }
 }
