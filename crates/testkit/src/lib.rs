@@ -2,7 +2,7 @@
 //!
 //! * for users' own tests: [`saved`] lists the messages an open transaction has saved, [`Recorder`] is a publisher that keeps what it got
 //! * for tests of a store: [`Harness`] says how to make a fresh one, [`conformance!`] runs the whole suite on it
-//! * for tests of a publisher: [`PublisherHarness`] says how to make a fresh destination on a real server and strike it with faults
+//! * for tests of a publisher: [`PublisherHarness`] says how to make a fresh destination on a real server and strike it with faults, [`publisher_conformance!`] runs the whole suite on it
 //! * for tests of a relay: [`ScriptedPublisher`] confirms, refuses, hangs or panics as it is told; [`FaultyStore`] fails chosen calls of a real store
 //!
 //! Nothing here reads a clock or sleeps: time is moved by the test.
@@ -32,7 +32,11 @@ mod conformance;
 mod faulty;
 mod harness;
 mod publisher_capabilities;
+#[doc(hidden)]
+pub mod publisher_cases;
+mod publisher_conformance;
 mod publisher_harness;
+mod publisher_scene;
 mod recorder;
 mod saved;
 mod scene;
@@ -45,6 +49,8 @@ pub use conformance::run;
 pub use faulty::{Call, FaultyStore};
 pub use harness::{Capabilities, Corruption, Harness};
 pub use publisher_capabilities::{HeaderSupport, PublisherCapabilities};
+#[doc(hidden)]
+pub use publisher_conformance::{PublisherCase, run_publisher_case};
 pub use publisher_harness::{Door, Fault, PublisherHarness, Received};
 pub use recorder::Recorder;
 pub use saved::saved;

@@ -5,6 +5,10 @@ use outbox_publisher::PublishErrorKind;
 /// What publishers and their brokers differ in. A case that needs more than a publisher has passes without a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that a broker has or has not"
+)]
 pub struct PublisherCapabilities {
     /// The message id arrives.
     pub ids: bool,
@@ -14,17 +18,22 @@ pub struct PublisherCapabilities {
     pub content_types: bool,
     /// Which headers arrive.
     pub headers: HeaderSupport,
+    /// Payloads may be any bytes. Otherwise some may be malformed; UTF-8 text without control characters never is.
+    pub any_payload: bool,
     /// Header values may contain anything that a message may: line feeds, control characters, text that is not ASCII, nothing at all. Otherwise such messages may be malformed.
     pub any_header_text: bool,
     /// The longest payload, in bytes, that the server takes as the harness starts it, with small headers.
     pub max_payload: usize,
+    /// The broker takes a run whole or not at all, or guarantees otherwise that the failure of a message fails those behind it: a run
+    /// may be on its way while its first message is not confirmed (B2).
+    pub whole_runs: bool,
     /// How the broker can refuse one message and take its neighbors.
     pub refusals: &'static [PublishErrorKind],
-    /// The server asks for credentials: there is a [`Door::WrongCredentials`].
+    /// The server asks for credentials: there is a [`Door::WrongCredentials`](crate::Door).
     pub credentials: bool,
-    /// The server speaks TLS: there are [`Door::Tls`] and [`Door::UntrustedTls`].
+    /// The server speaks TLS: there are the doors over TLS.
     pub tls: bool,
-    /// The destination can be missing: there is [`Fault::Missing`].
+    /// The destination can be missing: there is [`Fault::Missing`](crate::Fault).
     pub missing: bool,
     /// A server that is killed and started again has everything that it confirmed.
     pub survives_kill: bool,
@@ -37,7 +46,9 @@ impl PublisherCapabilities {
         keys: false,
         content_types: false,
         headers: HeaderSupport::None,
+        any_payload: true,
         any_header_text: false,
+        whole_runs: false,
         max_payload: usize::MAX,
         refusals: &[],
         credentials: false,
@@ -71,6 +82,24 @@ impl PublisherCapabilities {
     #[must_use]
     pub const fn with_headers(self, headers: HeaderSupport) -> Self {
         Self { headers, ..self }
+    }
+
+    /// The same with payloads that may be malformed.
+    #[must_use]
+    pub const fn without_any_payload(self) -> Self {
+        Self {
+            any_payload: false,
+            ..self
+        }
+    }
+
+    /// The same with runs that go whole or not at all.
+    #[must_use]
+    pub const fn with_whole_runs(self) -> Self {
+        Self {
+            whole_runs: true,
+            ..self
+        }
     }
 
     /// The same with any text in header values.

@@ -8,7 +8,7 @@ use outbox_publisher::{PublishErrorKind, Publisher};
 use crate::PublisherCapabilities;
 
 /// A destination on a real server that no other test sees, as a test drives it. Implemented once for each publisher, beside its
-/// `publisher_conformance!`.
+/// [`publisher_conformance!`](crate::publisher_conformance).
 ///
 /// Whatever goes wrong in the harness itself panics: it is the test that failed. Its calls may block their thread.
 pub trait PublisherHarness: Sized + Send + Sync + 'static {
