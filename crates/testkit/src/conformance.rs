@@ -227,6 +227,46 @@ macro_rules! conformance {
                 status_shows_open_circuits,
                 status_forgets_the_circuit_of_a_relay_that_is_gone,
                 d3_a_message_is_found_without_a_wake_up;
+            stopped:
+                s14_a_stopped_topic_gives_nothing_and_is_set_aside_once,
+                s14_other_topics_of_the_same_lanes_go_on,
+                p3_rows_of_a_stopped_topic_do_not_fill_a_claim,
+                s14_what_is_saved_meanwhile_is_set_aside_too,
+                s14_a_retry_that_falls_due_is_set_aside_once,
+                s14_many_due_keys_of_a_stopped_topic_hinder_no_other,
+                s14_what_falls_due_meanwhile_is_set_aside,
+                s14_a_smaller_position_that_arrives_meanwhile_goes_first,
+                s14_a_dead_letter_keeps_its_key,
+                s14_a_redrive_meanwhile_waits_for_the_end,
+                s14_held_messages_are_not_concerned,
+                s14_a_late_confirmation_finds_what_was_set_aside,
+                s14_a_careful_lane_sets_aside_too;
+            freed:
+                s15_each_key_keeps_its_order,
+                s15_schedules_and_retries_keep_their_time,
+                s15_a_far_schedule_stays,
+                s15_freeing_is_bounded_and_comes_to_an_end,
+                s15_claims_at_the_end_of_a_stop_leave_nothing_behind;
+            stops:
+                a6_a_paused_topic_stays_paused_whatever_relays_say,
+                a6_a_pause_takes_the_place_of_a_stop,
+                a6_a_pause_with_a_time_ends_by_itself,
+                a6_a_pause_after_its_end_begins_anew,
+                a6_resume_ends_the_stop_of_a_destination,
+                s14_the_stop_of_a_destination_is_a_lease,
+                s14_two_relays_stop_the_same_topic,
+                s14_topics_are_stopped_and_started_each_for_itself,
+                status_counts_what_is_paused,
+                status_counts_nothing_ready_whose_destination_is_down;
+            probe:
+                s14_a_probe_lets_exactly_one_message_through,
+                s14_each_probe_is_of_another_lane,
+                s14_a_probe_that_failed_is_set_aside_again,
+                s14_an_unkeyed_message_is_let_through_too,
+                s14_there_is_nothing_to_let_through,
+                s14_only_the_last_probe_is_let_through,
+                s14_a_probe_overtakes_nothing,
+                s15_the_key_of_a_probe_keeps_its_time;
         }
     };
     (@cases $harness:ty; $($noun:ident: $($case:ident),+;)+) => {

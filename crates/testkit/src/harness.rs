@@ -64,7 +64,8 @@ pub trait Harness: Sized + Send + Sync + 'static {
     fn now_ms(&self) -> impl Future<Output = i64> + Send;
 
     /// Lets time pass without waiting: moves the store's clock, or shifts the times of all rows back.
-    /// A block that only an operator ends keeps its time of infinity.
+    /// What is beyond all time stays there: a block that nothing but an operator or the end of a stop ends, a message that a stop set aside, the end of a
+    /// pause that lasts until it is resumed, and of a stop that was ended.
     fn advance(&self, by: Duration) -> impl Future<Output = ()> + Send;
 
     /// Spoils the pending message at `position`, as a faulty writer or a damaged file would.

@@ -1,5 +1,7 @@
 //! The vocabulary of the suite's cases: a store with writers and relays, in which a message is known by its payload.
 
+pub(crate) mod stops;
+
 use std::time::Duration;
 
 use outbox_message::{
