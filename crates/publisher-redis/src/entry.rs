@@ -2,18 +2,14 @@
 
 use std::borrow::Cow;
 
-use outbox_envelope::projection::redis::frame;
-use outbox_message::{Headers, Message};
+use outbox_message::Message;
 use outbox_publisher::{PublishError, PublishErrorKind};
 use serde_json::json;
 
-use crate::{Frame, Layout, job, limits::Limits};
+use crate::{Frame, Layout, frame, job, limits::Limits};
 
 /// What the length of a part costs beside its bytes.
 const PART_OVERHEAD: usize = 64;
-
-/// The name that BabelQueue's packages give a message's id where they have headers only.
-const MESSAGE_ID: &str = "bq-message-id";
 
 /// The parts of one message, in order.
 #[derive(Debug)]
@@ -73,24 +69,12 @@ fn malformed(error: impl std::error::Error + Send + Sync + 'static) -> PublishEr
 
 /// The element of a list.
 fn element(message: &Message, framed: Frame) -> Result<Cow<'_, [u8]>, PublishError> {
-    match framed {
-        Frame::Never => Ok(Cow::Borrowed(&message.payload)),
-        Frame::Headers => frame(message).map_err(malformed),
-        // A header that is not empty makes a frame, which has the id or an envelope that has it.
-        Frame::Always if message.headers.iter().any(|(_, value)| !value.is_empty()) => {
-            frame(message).map_err(malformed)
-        }
-        Frame::Always => {
-            let headers = Headers::from_pairs([(MESSAGE_ID, message.id.as_str())]);
-            let headers = headers.map_err(malformed)?;
-            let message = Message {
-                headers,
-                ..message.clone()
-            };
-            let framed = frame(&message).map_err(malformed)?;
-            Ok(Cow::Owned(framed.into_owned()))
-        }
-    }
+    let element = match framed {
+        Frame::Never => return Ok(Cow::Borrowed(&message.payload)),
+        Frame::Headers => frame::if_headers(message),
+        Frame::Always => frame::always(message),
+    };
+    element.map_err(malformed)
 }
 
 /// The fields of an entry: names and values in turn. What a message has not is left out.
@@ -193,32 +177,8 @@ mod tests {
         assert_eq!(parts(&message(), &list(Frame::Headers)), ["{\"n\": 1}"]);
         assert_eq!(parts(&with_header, &list(Frame::Headers)), [frame]);
         assert_eq!(parts(&with_header, &list(Frame::Never)), ["{\"n\": 1}"]);
-        assert_eq!(parts(&with_header, &list(Frame::Always)), [frame]);
-    }
-
-    #[test]
-    fn c3_a_frame_that_is_asked_for_always_carries_the_id() {
-        let blank = message().with_header("a", "").unwrap();
-        let frame = r#"{"__bq_frame":1,"headers":{"bq-message-id":"m-1"},"body":"{\"n\": 1}"}"#;
-        assert_eq!(parts(&message(), &list(Frame::Always)), [frame]);
-        assert_eq!(parts(&blank, &list(Frame::Always)), [frame]);
-    }
-
-    #[test]
-    fn f5_bytes_that_are_no_text_are_malformed_only_where_they_would_be_framed() {
-        let message = Message::new("orders", vec![0xFF, 0]).unwrap();
-        let with_header = message.clone().with_header("a", "1").unwrap();
-        let limits = Limits::default();
-        for (message, frame, is_malformed) in [
-            (&message, Frame::Headers, false),
-            (&message, Frame::Always, true),
-            (&with_header, Frame::Headers, true),
-            (&with_header, Frame::Never, false),
-        ] {
-            let made = Entry::new(message, &list(frame), limits);
-            let kind = made.err().map(|error| error.kind);
-            assert_eq!(kind, is_malformed.then_some(PublishErrorKind::Malformed));
-        }
+        let always = frame.replace(r#","a":"1""#, "");
+        assert_eq!(parts(&message(), &list(Frame::Always)), [always]);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod config;
 mod dial;
 mod entry;
 mod failure;
+mod frame;
 mod job;
 mod limits;
 mod link;

@@ -1,12 +1,16 @@
 //! A configuration as a URL. Every parameter is known, has one value and belongs to the layout, or the URL is refused.
 
-use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
+mod parameters;
+
+use std::time::Duration;
 
 use ::url::{Host, Url};
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
 
-use crate::{Frame, Identity, Layout, RedisConfig, Template, Tls};
+use crate::RedisConfig;
+
+use parameters::Parameters;
 
 /// Why a URL is not understood. Neither the URL nor what could be a password is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -57,21 +61,6 @@ pub enum InvalidUrl {
         reason: String,
     },
 }
-
-/// All parameters, in the order in which people read of them.
-const KNOWN: [&str; 11] = [
-    "layout",
-    "queue",
-    "frame",
-    "stream",
-    "max_len",
-    "wait_replicas",
-    "max_bytes",
-    "connect_timeout_ms",
-    "ca",
-    "cert",
-    "key",
-];
 
 pub(crate) fn read(text: &str) -> Result<RedisConfig, InvalidUrl> {
     let url = Url::parse(text).map_err(|error| InvalidUrl::Syntax(error.to_string()))?;
@@ -134,152 +123,10 @@ fn decoded(text: &str) -> Result<String, InvalidUrl> {
     }
 }
 
-/// The parameters that nobody took yet.
-struct Parameters(Vec<(&'static str, String)>);
-
-impl Parameters {
-    fn read(url: &Url) -> Result<Self, InvalidUrl> {
-        let mut found: Vec<(&'static str, String)> = Vec::new();
-        for (name, value) in url.query_pairs() {
-            let Some(known) = KNOWN.iter().find(|known| **known == name) else {
-                return Err(InvalidUrl::Unknown {
-                    name: name.into_owned(),
-                    known: KNOWN.join(", "),
-                });
-            };
-            if found.iter().any(|(earlier, _)| earlier == known) {
-                return Err(InvalidUrl::Repeated(name.into_owned()));
-            }
-            found.push((*known, value.into_owned()));
-        }
-        Ok(Self(found))
-    }
-
-    fn take(&mut self, name: &str) -> Option<(&'static str, String)> {
-        let at = self.0.iter().position(|(known, _)| *known == name)?;
-        Some(self.0.remove(at))
-    }
-
-    fn parse<T: FromStr>(&mut self, name: &str, reason: &str) -> Result<Option<T>, InvalidUrl> {
-        self.take(name)
-            .map(|(name, value)| match value.parse() {
-                Ok(value) => Ok(value),
-                Err(_) => Err(not_understood(name, value, reason)),
-            })
-            .transpose()
-    }
-
-    fn template(&mut self, name: &str) -> Result<Template, InvalidUrl> {
-        match self.take(name) {
-            None => Ok(Template::topic()),
-            Some((name, value)) => match value.parse() {
-                Ok(template) => Ok(template),
-                Err(error) => Err(not_understood(name, value, error)),
-            },
-        }
-    }
-
-    fn path(&mut self, name: &str) -> Result<Option<PathBuf>, InvalidUrl> {
-        match self.take(name) {
-            Some((name, value)) if value.is_empty() => {
-                Err(not_understood(name, value, "write the path of a PEM file"))
-            }
-            path => Ok(path.map(|(_, path)| PathBuf::from(path))),
-        }
-    }
-
-    fn refuse(&self, names: &[&str], purpose: &'static str) -> Result<(), InvalidUrl> {
-        let misplaced = self.0.iter().find(|(name, _)| names.contains(name));
-        match misplaced {
-            Some((name, _)) => Err(InvalidUrl::Misplaced { name, purpose }),
-            None => Ok(()),
-        }
-    }
-
-    fn tls(&mut self, has_tls: bool) -> Result<Option<Tls>, InvalidUrl> {
-        if !has_tls {
-            self.refuse(&["ca", "cert", "key"], "rediss://")?;
-            return Ok(None);
-        }
-        let ca = self.path("ca")?;
-        let identity = match (self.path("cert")?, self.path("key")?) {
-            (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
-            (None, None) => None,
-            (certificate, _) => {
-                let (name, purpose) = match certificate {
-                    Some(_) => ("cert", "a URL with key as well"),
-                    None => ("key", "a URL with cert as well"),
-                };
-                return Err(InvalidUrl::Misplaced { name, purpose });
-            }
-        };
-        Ok(Some(Tls { ca, identity }))
-    }
-
-    fn layout(&mut self) -> Result<Layout, InvalidUrl> {
-        let (name, layout) = self.take("layout").unwrap_or(("layout", "list".to_owned()));
-        match &*layout {
-            "list" => {
-                self.refuse(&["stream", "max_len"], "layout=stream")?;
-                Ok(Layout::List {
-                    frame: self.frame()?,
-                    queue: self.template("queue")?,
-                })
-            }
-            "laravel" => {
-                self.refuse(&["stream", "max_len"], "layout=stream")?;
-                self.refuse(&["frame"], "layout=list")?;
-                Ok(Layout::Laravel {
-                    queue: self.template("queue")?,
-                })
-            }
-            "stream" => {
-                self.refuse(&["queue"], "layout=list and layout=laravel")?;
-                self.refuse(&["frame"], "layout=list")?;
-                let stream = self.template("stream")?;
-                let reason = "write a number of entries, or 0 to keep all";
-                let max_len = self.parse("max_len", reason)?;
-                Ok(Layout::Stream {
-                    stream,
-                    max_len: NonZeroU64::new(max_len.unwrap_or(Layout::MAX_LEN)),
-                })
-            }
-            _ => Err(not_understood(
-                name,
-                layout,
-                "write list, laravel or stream",
-            )),
-        }
-    }
-
-    fn frame(&mut self) -> Result<Frame, InvalidUrl> {
-        match self.take("frame") {
-            None => Ok(Frame::default()),
-            Some((name, value)) => match &*value {
-                "headers" => Ok(Frame::Headers),
-                "always" => Ok(Frame::Always),
-                "never" => Ok(Frame::Never),
-                _ => Err(not_understood(
-                    name,
-                    value,
-                    "write headers, always or never",
-                )),
-            },
-        }
-    }
-}
-
-fn not_understood(name: &'static str, value: String, reason: impl fmt::Display) -> InvalidUrl {
-    InvalidUrl::Value {
-        name,
-        value,
-        reason: reason.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Frame, Identity, Layout, Tls};
 
     fn refused(url: &str) -> String {
         read(url).unwrap_err().to_string()
