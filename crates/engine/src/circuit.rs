@@ -11,6 +11,8 @@ pub(crate) struct Circuits {
     destinations: BTreeMap<String, Destination>,
     longest_run: usize,
     publish_timeout: Duration,
+    /// There is no other destination than the one that was met.
+    only_one: bool,
 }
 
 #[derive(Debug)]
@@ -26,11 +28,12 @@ struct Destination {
 const FIRST_RUN: usize = 16;
 
 impl Circuits {
-    pub(crate) fn new(longest_run: usize, publish_timeout: Duration) -> Self {
+    pub(crate) fn new(longest_run: usize, publish_timeout: Duration, only_one: bool) -> Self {
         Self {
             destinations: BTreeMap::new(),
             longest_run,
             publish_timeout,
+            only_one,
         }
     }
 
@@ -60,11 +63,17 @@ impl Circuits {
         fitting.unwrap_or(usize::MAX).clamp(1, longest)
     }
 
-    /// When the next probe may go, if every destination met so far is down: then nothing but a probe is claimed.
+    /// Whether there is no other destination.
+    pub(crate) fn only_one(&self) -> bool {
+        self.only_one
+    }
+
+    /// When the next probe may go, if the only destination is down: then nothing but a probe is claimed.
     pub(crate) fn all_open(&self) -> Option<Instant> {
-        let probes = self.destinations.values().map(|it| it.next_probe);
-        // `None` sorts before every `Some`, so one closed circuit answers for all.
-        probes.min().flatten()
+        if !self.only_one {
+            return None;
+        }
+        self.destinations.values().find_map(|it| it.next_probe)
     }
 
     /// When the next probe to this destination may go, if its circuit is open.
@@ -135,7 +144,7 @@ mod tests {
     use super::*;
 
     fn circuits() -> Circuits {
-        Circuits::new(100, Duration::from_secs(10))
+        Circuits::new(100, Duration::from_secs(10), true)
     }
 
     #[test]
@@ -151,15 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn f3_only_when_every_destination_is_down_nothing_but_probes_is_claimed() {
+    fn f3_only_when_the_only_destination_is_down_nothing_but_probes_is_claimed() {
         let (mut circuits, now) = (circuits(), Instant::now());
         assert_eq!(circuits.all_open(), None);
         circuits.failed("a", now);
         assert_eq!(circuits.all_open(), Some(now));
-        circuits.run_limit("b");
+        circuits.confirmed("a", 1, Duration::ZERO);
         assert_eq!(circuits.all_open(), None);
-        circuits.failed("b", now + Duration::from_secs(1));
-        assert_eq!(circuits.all_open(), Some(now));
+        let mut several = Circuits::new(100, Duration::from_secs(10), false);
+        several.failed("a", now);
+        assert_eq!(several.all_open(), None);
     }
 
     #[tokio::test(start_paused = true)]

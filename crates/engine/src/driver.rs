@@ -34,6 +34,7 @@ use crate::{
     poll::Poll,
     serve::Served,
     settle::Recorded,
+    stops::Stops,
 };
 use claiming::Claiming;
 use noting::{Note, UPKEEP};
@@ -72,6 +73,7 @@ pub(crate) struct Driver {
     held: BTreeMap<Lane, Held>,
     runs: HashMap<Id, InFlight>,
     circuits: Circuits,
+    stops: Stops,
     claiming: Claiming,
     /// Lanes that are left alone until then, because something of them failed without a reason that is theirs.
     left_out: BTreeMap<Lane, Instant>,
@@ -115,7 +117,12 @@ impl Driver {
             tasks: JoinSet::new(),
             held: BTreeMap::new(),
             runs: HashMap::new(),
-            circuits: Circuits::new(config.batch, config.publish_timeout),
+            circuits: Circuits::new(
+                config.batch,
+                config.publish_timeout,
+                publisher.has_one_destination(),
+            ),
+            stops: Stops::new(now),
             claiming: Claiming::new(&config),
             left_out: BTreeMap::new(),
             recording: Recording::new(now),
@@ -231,7 +238,10 @@ impl Driver {
         let idle = self.held.is_empty() && !self.recording.under_way && self.claiming.is_idle();
         let enough = match self.mode {
             Mode::Flush => self.claiming.has_claimed(),
-            Mode::Drain => self.claiming.is_exhausted() || self.circuits.all_open().is_some(),
+            Mode::Drain => {
+                let exhausted = self.claiming.is_exhausted() && !self.stops.is_freeing();
+                exhausted || self.circuits.all_open().is_some()
+            }
             Mode::Run => false,
         };
         if !idle || !(enough || self.stopping.is_some()) {
@@ -242,6 +252,8 @@ impl Driver {
         for destination in self.circuits.withdraw() {
             self.record_circuit(&destination, None);
         }
+        self.stops.withdraw();
+        self.start_note();
         self.tasks.is_empty()
     }
 
@@ -277,7 +289,7 @@ impl Driver {
         let now = Instant::now();
         let mut timers = vec![now + Duration::from_mins(1)];
         timers.extend(self.claim_at());
-        timers.extend((self.keeps_up() && !self.noting).then_some(self.next_upkeep));
+        timers.extend(self.note_at());
         timers.extend(self.record_at(now));
         timers.extend(
             self.held

@@ -6,9 +6,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Position};
+use outbox_message::{LaneToken, Lanes, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 use tokio::time::timeout;
 
@@ -79,6 +80,26 @@ impl OutboxStore for InTime {
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         let call = self.store.record_circuit(change);
         within(NOTE, "answer the change of a circuit in time", call).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        let call = self.store.stop_topics(stop);
+        within(NOTE, "answer the stop of a topic in time", call).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        let call = self.store.probe_topic(topic);
+        within(NOTE, "answer the probe of a topic in time", call).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        let call = self.store.start_topics(topics);
+        within(NOTE, "answer the end of a stop in time", call).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        let call = self.store.free_topics();
+        within(NOTE, "answer the freeing of a topic in time", call).await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

@@ -29,7 +29,7 @@ pub(crate) struct Circumstances {
     pub(crate) run: usize,
     /// Counted failures of the first unconfirmed message, before this one.
     pub(crate) attempts: u32,
-    /// Whether the run was a probe of an open circuit.
+    /// Whether the run was a probe that gives its message back: then any other message may be the next probe.
     pub(crate) probe: bool,
     /// Whether the destination confirmed other messages since the call began.
     pub(crate) confirmed_since: bool,

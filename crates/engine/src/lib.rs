@@ -27,6 +27,7 @@ mod relay;
 mod report;
 mod serve;
 mod settle;
+mod stops;
 
 pub use config::{InvalidConfig, RelayConfig};
 pub use error::RelayError;

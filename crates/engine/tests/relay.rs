@@ -16,6 +16,8 @@ mod random;
 mod silence;
 #[path = "relay/stopping.rs"]
 mod stopping;
+#[path = "relay/stops.rs"]
+mod stops;
 #[path = "relay/store_errors.rs"]
 mod store_errors;
 #[path = "relay/world.rs"]

@@ -25,7 +25,7 @@ pub(crate) struct Claiming {
     answered: u64,
     /// A claim of all lanes, or of each of them alone, gave an answer.
     went_round: bool,
-    /// When every destination is down: not before this, because the last probe met a destination that was not due.
+    /// When the only destination is down: not before this, because the last probe met a destination that was not due.
     pub(super) next_probe: Instant,
     /// The last claim found nothing, and nothing was given back since.
     exhausted: bool,

@@ -81,7 +81,7 @@ impl Driver {
                 held.release();
                 self.claiming.next_probe = at;
             }
-            // Every destination is down: what has not started is given back, and probes are claimed one by one.
+            // The only destination is down: what has not started is given back, and probes are claimed one by one.
             Some(_) if !held.probe && self.circuits.all_open().is_some() => held.release(),
             Some(at)
                 if at <= now && !self.runs.values().any(|run| run.destination == destination) =>
@@ -89,6 +89,7 @@ impl Driver {
                 self.spawn_run(lane, destination, 1, true);
             }
             Some(at) => {
+                let topic = next.message.topic.clone();
                 let Some((run, _)) = held.start(1) else {
                     return false;
                 };
@@ -101,6 +102,7 @@ impl Driver {
                     error: clean_error(&format!("destination {destination} is unavailable")),
                 };
                 held.complete(run, 0, Some((Verdict::Retry, outcome)));
+                self.stops.met(&destination, &topic);
             }
             None => self.spawn_run(lane, destination, limit, false),
         }
@@ -175,7 +177,7 @@ impl Driver {
         let about = Circumstances {
             run: messages.len(),
             attempts: messages.get(confirmed).map_or(0, |failed| failed.attempts),
-            probe,
+            probe: probe && self.circuits.only_one(),
             confirmed_since: self.circuits.confirmed_since(&destination, served.began),
             sample: Sample::from_random_bits(rand::random()),
         };
@@ -193,6 +195,12 @@ impl Driver {
             // What another call was told meanwhile holds; only a probe knows better.
             let told = self.circuits.next_probe(&destination).filter(|_| !probe);
             let next_probe = asked.max(next_probe).max(told.unwrap_or(asked));
+            if self.stops_topics()
+                && let Some(failed) = messages.get(judged.confirmed)
+            {
+                let topic = &failed.message.topic;
+                self.stops.failed(&destination, topic, &error);
+            }
             self.destination_failed(&destination, next_probe, error);
         } else if probe && judged.confirmed == 0 {
             self.circuits.postpone(&destination, next_probe);
@@ -225,6 +233,7 @@ impl Driver {
         if self.circuits.confirmed(destination, count, began.elapsed()) {
             info!(relay = %self.config.name, destination, "the destination confirms again");
             self.record_circuit(destination, None);
+            self.stops.confirmed(destination);
             self.claiming.hurry();
         }
     }

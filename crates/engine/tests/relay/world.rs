@@ -4,10 +4,11 @@ use std::{sync::Arc, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use outbox_engine::{Gate, Relay, RelayConfig, RelayError, Report};
-use outbox_message::{LaneToken, Lanes, Message, Position};
+use outbox_message::{LaneToken, Lanes, Message, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload, LaneSettled,
-    LaneSettlement, OutboxOperator, OutboxStore, Save, Status, StoreError,
+    CircuitChange, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload,
+    DestinationStop, LaneSettled, LaneSettlement, OutboxOperator, OutboxStore, Save, Status,
+    StoreError,
 };
 use outbox_store_memory::{Damage, MemoryStore};
 use outbox_testkit::{FaultyStore, ScriptedPublisher};
@@ -69,6 +70,22 @@ impl OutboxStore for InStep {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         self.step().record_circuit(change).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        self.step().stop_topics(stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.step().probe_topic(topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        self.step().start_topics(topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        self.step().free_topics().await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
@@ -191,6 +208,11 @@ impl World {
         Running::start(relay.expect("valid settings"))
     }
 
+    /// The store itself, with the clock of now.
+    pub(crate) fn memory(&self) -> MemoryStore {
+        self.in_step.step().clone()
+    }
+
     pub(crate) async fn status(&self) -> Status {
         self.in_step.step().status().await.expect("a status")
     }
@@ -250,6 +272,10 @@ impl Running {
 /// Lets this much time pass.
 pub(crate) async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
+}
+
+pub(crate) fn topic(name: &str) -> Topic {
+    Topic::new(name).expect("a valid topic")
 }
 
 pub(crate) const fn secs(secs: u64) -> Duration {

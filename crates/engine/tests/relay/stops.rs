@@ -1,0 +1,243 @@
+//! A relay with several destinations stops the topics whose destinations are down, and the others go on (contract F3, O7, P3).
+
+use std::collections::BTreeMap;
+
+use outbox_publisher::PublishErrorKind::Unavailable;
+use outbox_store::{OutboxOperator, OutboxStore, StopCause};
+use outbox_testkit::{Call, ScriptedPublisher};
+use tokio::time::Instant;
+
+use crate::world::{World, pass, secs, topic};
+
+fn two_routes() -> World {
+    World::with_broker(ScriptedPublisher::new().route("mail", "mail server"))
+}
+
+/// Of each key, the ids in the order in which they were confirmed.
+fn confirmed_by_key(world: &World) -> BTreeMap<Option<String>, Vec<String>> {
+    let mut keys: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for id in world.broker.confirmed() {
+        let key = id.rsplit_once('.').map(|(key, _)| key.to_owned());
+        keys.entry(key).or_default().push(id);
+    }
+    keys
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_one_route_down_for_ten_minutes_leaves_the_other_its_speed_and_keeps_what_was_set_aside_in_order()
+ {
+    let world = two_routes();
+    world.broker.down("mail server", Unavailable);
+    let relay = world.start();
+    for number in 0..5 {
+        for key in 0..60 {
+            let id = format!("mail-{key}.{number}");
+            world.save_to("mail", &id, Some(&format!("k-{key}"))).await;
+        }
+        for unkeyed in 0..40 {
+            world
+                .save_to("mail", &format!("unkeyed-{unkeyed}-{number}"), None)
+                .await;
+        }
+    }
+    pass(secs(5)).await;
+    let handed = world.broker.handed().len();
+    let (mut late, mut saved) = (0, 0);
+    for second in 0..600 {
+        let before = world.broker.confirmed().len();
+        for index in 0..5 {
+            let key = format!("k-{}", (second + index * 13) % 60);
+            world.save(&format!("o-{second}-{index}"), Some(&key)).await;
+            saved += 1;
+        }
+        pass(secs(1)).await;
+        late += usize::from(world.broker.confirmed().len() < before + 5);
+    }
+    assert_eq!(
+        world.broker.confirmed().len(),
+        saved,
+        "nothing waits but mail"
+    );
+    assert!(late < 6, "in {late} of 600 seconds something came late");
+    let probes = world.broker.handed().len() - handed - saved;
+    assert!(
+        (500..=610).contains(&probes),
+        "{probes} probes in ten minutes"
+    );
+    let status = world.status().await;
+    assert_eq!(status.stopped.len(), 1);
+    assert_eq!(status.stopped[0].topic, "mail");
+    assert_eq!(status.stopped[0].cause, StopCause::Destination);
+    assert_eq!(
+        status.stopped[0].destination.as_deref(),
+        Some("mail server")
+    );
+
+    world.broker.up("mail server");
+    world.broker.confirmations(saved + 500).await;
+    pass(secs(2)).await;
+    let report = relay.stop().await;
+    assert_eq!(report.dead, 0);
+    assert!(
+        world
+            .broker
+            .handed()
+            .iter()
+            .all(|handed| handed.attempts == 0)
+    );
+    for (key, ids) in confirmed_by_key(&world) {
+        if key.is_some() {
+            assert!(ids.is_sorted(), "{key:?}: {ids:?}");
+        }
+    }
+    let status = world.status().await;
+    assert_eq!((status.pending(), status.stopped.len()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_probes_of_a_stopped_topic_meet_other_keys_in_turn() {
+    let world = two_routes();
+    for key in 0..40 {
+        world
+            .save_to("mail", &format!("mail-{key}"), Some(&format!("k-{key}")))
+            .await;
+    }
+    world.save("o", None).await;
+    world.broker.down("mail server", Unavailable);
+    let relay = world.start();
+    pass(secs(5)).await;
+    let before = world.broker.handed().len();
+    pass(secs(20)).await;
+    let handed = world.broker.handed();
+    let probed: std::collections::HashSet<_> = handed[before..]
+        .iter()
+        .map(|handed| handed.id.clone())
+        .collect();
+    assert!(
+        probed.len() >= 15,
+        "only {} different messages in twenty probes",
+        probed.len()
+    );
+    relay.crash().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_topic_is_not_stopped_for_long_by_a_relay_that_is_gone() {
+    let world = two_routes();
+    for key in 0..100 {
+        world
+            .save_to("mail", &format!("mail-{key}"), Some(&format!("k-{key}")))
+            .await;
+    }
+    world.broker.down("mail server", Unavailable);
+    let gone = world.start();
+    pass(secs(10)).await;
+    gone.crash().await;
+    assert_eq!(world.status().await.stopped.len(), 1);
+    world.broker.up("mail server");
+    let (relay, begun) = (world.start(), Instant::now());
+    world.broker.confirmations(100).await;
+    // Its lease, and a minute until the next upkeep.
+    assert!(begun.elapsed() < secs(110), "{:?}", begun.elapsed());
+    assert_eq!(relay.stop().await.dead, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_relay_that_stops_leaves_no_topic_stopped() {
+    let world = two_routes();
+    world.save_to("mail", "mail", Some("k")).await;
+    world.broker.down("mail server", Unavailable);
+    let relay = world.start();
+    pass(secs(10)).await;
+    relay.stop().await;
+    let stopped = world.status().await.stopped;
+    let running = |until: Option<std::time::Duration>| until.is_none_or(|until| until > secs(0));
+    assert!(
+        !stopped.iter().any(|topic| running(topic.until)),
+        "{stopped:?}"
+    );
+    world.broker.up("mail server");
+    assert_eq!(world.drain().await.published, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_two_relays_stop_a_topic_and_one_of_them_finds_it_up_again() {
+    let world = two_routes();
+    for key in 0..100 {
+        world
+            .save_to("mail", &format!("mail-{key}"), Some(&format!("k-{key}")))
+            .await;
+    }
+    world.broker.down("mail server", Unavailable);
+    let mut config = world.config.clone();
+    let one = world.start();
+    config.name = "two".into();
+    let two = world.start_beside(config);
+    pass(secs(60)).await;
+    world.broker.up("mail server");
+    world.broker.confirmations(100).await;
+    pass(secs(5)).await;
+    assert_eq!(world.status().await.stopped, []);
+    assert_eq!(one.stop().await.dead + two.stop().await.dead, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_what_could_not_be_recorded_of_a_stop_is_recorded_later() {
+    let world = two_routes();
+    for key in 0..20 {
+        world
+            .save_to("mail", &format!("mail-{key}"), Some(&format!("k-{key}")))
+            .await;
+    }
+    world.broker.down("mail server", Unavailable);
+    let relay = world.start();
+    pass(secs(5)).await;
+    world.store.fail(Call::StartTopics, 3);
+    world.store.fail(Call::FreeTopics, 3);
+    world.broker.up("mail server");
+    world.broker.confirmations(20).await;
+    pass(secs(5)).await;
+    assert!(world.store.calls(Call::StartTopics) > 3);
+    assert_eq!(world.status().await.stopped, []);
+    relay.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a6_a_paused_topic_waits_until_it_is_resumed() {
+    let world = World::new();
+    let store = world.memory();
+    store.pause(&topic("mail"), None).await.unwrap();
+    let relay = world.start();
+    for number in 0..10 {
+        world
+            .save_to("mail", &format!("mail.{number}"), Some("k"))
+            .await;
+        world.save(&format!("o.{number}"), Some("k")).await;
+    }
+    world.broker.confirmations(10).await;
+    pass(secs(600)).await;
+    assert_eq!(world.broker.confirmed().len(), 10);
+    assert_eq!(world.status().await.paused, 10);
+    assert!(store.resume(&topic("mail")).await.unwrap());
+    while store.free_topics().await.unwrap() > 0 {}
+    world.broker.confirmations(20).await;
+    assert!(confirmed_by_key(&world)[&Some("mail".to_owned())].is_sorted());
+    relay.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a6_a_pause_with_a_time_ends_by_itself() {
+    let world = World::new();
+    world
+        .memory()
+        .pause(&topic("mail"), Some(secs(300)))
+        .await
+        .unwrap();
+    let relay = world.start();
+    world.save_to("mail", "mail", None).await;
+    pass(secs(299)).await;
+    assert_eq!(world.broker.confirmed().len(), 0);
+    pass(secs(70)).await;
+    assert_eq!(world.broker.confirmed().len(), 1);
+    relay.stop().await;
+}
