@@ -13,6 +13,7 @@
 //!   [`meta`](Envelope::meta)
 //! * what is saved: [`Envelope::to_message`]; bytes that already are an envelope: [`Envelope::message_from_raw`]
 //! * what a consumer reads: [`Envelope::decode`], [`Envelope::urn`], [`Envelope::data`]
+//! * what brokers show of a message beside its payload, envelope or not: [`projection`]
 //!
 //! ```
 //! use outbox_envelope::Envelope;
