@@ -385,19 +385,3 @@ fn an_element_is_released_only_if_it_has_attempts_to_count() {
     }
     assert_eq!(redis::released(&[0xff]), None);
 }
-
-#[test]
-fn no_count_of_redeliveries_overflows() {
-    for payload in [i64::MIN, 0, i64::MAX] {
-        assert_eq!(
-            sqs::attempts(payload, Some("-9223372036854775808")),
-            payload
-        );
-        assert_eq!(azure_service_bus::attempts(payload, i64::MIN), payload);
-        assert_eq!(artemis::attempts(payload, i64::MIN), payload);
-        assert_eq!(pulsar::attempts(payload, Some(""), i64::MIN), payload);
-        assert_eq!(kafka::attempts(payload, Some(b"\xff")), payload);
-    }
-    assert_eq!(pulsar::attempts(0, Some("2147483647"), 0), 2_147_483_647);
-    assert_eq!(pulsar::attempts(0, Some(&"9".repeat(99)), 0), 0);
-}

@@ -19,6 +19,22 @@ fn message(payload: impl Into<Vec<u8>>) -> Message {
     message.with_id("id").expect("id is an id")
 }
 
+#[test]
+fn no_count_of_redeliveries_overflows() {
+    for payload in [i64::MIN, 0, i64::MAX] {
+        assert_eq!(
+            sqs::attempts(payload, Some("-9223372036854775808")),
+            payload
+        );
+        assert_eq!(azure_service_bus::attempts(payload, i64::MIN), payload);
+        assert_eq!(artemis::attempts(payload, i64::MIN), payload);
+        assert_eq!(pulsar::attempts(payload, Some(""), i64::MIN), payload);
+        assert_eq!(kafka::attempts(payload, Some(b"\xff")), payload);
+    }
+    assert_eq!(pulsar::attempts(0, Some("2147483647"), 0), 2_147_483_647);
+    assert_eq!(pulsar::attempts(0, Some(&"9".repeat(99)), 0), 0);
+}
+
 /// What a consumer makes of an element, as the contract says: the payload and the headers.
 fn unframe(element: &[u8]) -> (Vec<u8>, Vec<(String, String)>) {
     #[derive(Deserialize)]
