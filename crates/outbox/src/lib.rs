@@ -20,6 +20,7 @@
 //! | keep messages in memory, in tests | `Outbox::memory`, `memory` | `memory` |
 //! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
 //! | publish to a file or to standard output | `file` | `file` |
+//! | publish to NATS `JetStream` | `nats` | `nats` |
 //! | publish to Redis | `redis` | `redis` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
@@ -108,6 +109,10 @@ pub use outbox_migrations as migrations;
 /// Publishes to a file or to standard output, a line of JSON for each message.
 #[cfg(feature = "file")]
 pub use outbox_publisher_file as file;
+
+/// Publishes to streams of NATS `JetStream`.
+#[cfg(feature = "nats")]
+pub use outbox_publisher_nats as nats;
 
 /// Publishes to Redis: to lists that BabelQueue or Laravel reads, or to streams.
 #[cfg(feature = "redis")]
