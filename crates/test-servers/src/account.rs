@@ -12,6 +12,10 @@ use crate::{Error, Result};
 /// The accounts that root lends to a server, the better one first.
 const ORDINARY: [&str; 2] = ["postgres", "nobody"];
 
+/// How the variables begin that servers and their tools read: Postgres, RabbitMQ and its Erlang, Redis, and what a system
+/// tells a service.
+const OF_SERVERS: [&str; 5] = ["PG", "RABBITMQ_", "ERL_", "REDISCLI_", "NOTIFY_"];
+
 const PASSWD: &str = "/etc/passwd";
 
 /// Who runs the servers.
@@ -28,7 +32,7 @@ impl Account {
         if !cfg!(unix) {
             return Err(Error::new(
                 "test servers are started on Unix only",
-                "set OUTBOX_TEST_POSTGRES to the URL of a Postgres for tests",
+                "set OUTBOX_TEST_POSTGRES, and so on, to the URLs of servers for tests",
             ));
         }
         let (uid, gid) = (id("-u")?, id("-g")?);
@@ -39,7 +43,7 @@ impl Account {
         let passwd = fs::read_to_string(PASSWD).unwrap_or_default();
         let (uid, gid) = ordinary(&passwd).ok_or_else(|| {
             Error::new(
-                format!("root runs no Postgres, and {PASSWD} has no postgres and no nobody"),
+                format!("root runs no test servers, and {PASSWD} has no postgres and no nobody"),
                 "run this as an ordinary user",
             )
         })?;
@@ -51,11 +55,12 @@ impl Account {
         self.uid
     }
 
-    /// Begins a command of this account in a folder. The caller's own Postgres variables do not reach it.
+    /// Begins a command of this account in a folder. The caller's own variables for such servers do not reach it.
     pub(crate) fn command(self, program: &Path, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(folder).env("LC_ALL", "C");
-        for (name, _) in env::vars_os().filter(|(name, _)| is_postgres(&name.to_string_lossy())) {
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_a_server(&name.to_string_lossy()))
+        {
             command.env_remove(name);
         }
         if self.lent {
@@ -108,9 +113,10 @@ impl Account {
     }
 }
 
-/// Says whether libpq or the server would read this variable.
-fn is_postgres(name: &str) -> bool {
-    name.starts_with("PG")
+/// Says whether a server or one of its tools would read this variable.
+fn is_of_a_server(name: &str) -> bool {
+    let mut first_letters = OF_SERVERS.iter();
+    first_letters.any(|letters| name.starts_with(letters))
 }
 
 fn id(which: &str) -> Result<u32> {
@@ -149,9 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_postgres_are_known_by_their_first_letters() {
-        assert!(is_postgres("PGHOST"));
-        assert!(!is_postgres("PATH"));
-        assert!(!is_postgres("OUTBOX_TEST_POSTGRES"));
+    fn variables_of_servers_are_known_by_their_first_letters() {
+        assert!(is_of_a_server("PGHOST"));
+        assert!(is_of_a_server("RABBITMQ_NODENAME"));
+        assert!(!is_of_a_server("PATH"));
+        assert!(!is_of_a_server("OUTBOX_TEST_POSTGRES"));
     }
 }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use crate::home::{Home, POSTMASTER_PID};
+use crate::home::Home;
+use crate::kind::{End, POSTGRES};
 use crate::launch::{self, Group, Refusal};
-use crate::process::{self, Signal};
+use crate::process;
 use crate::{Options, Postgres, Result};
 
 /// A private Postgres. Dropping it stops the server, by the process id that was started here and no other, and removes its
@@ -57,12 +58,12 @@ impl Cluster {
 
     /// Stops the server: sessions are ended, open transactions rolled back, everything is written down.
     pub fn stop_fast(&mut self) -> Result {
-        self.stop(Signal::Interrupt)
+        self.stop(End::Gently)
     }
 
     /// Stops the server at once, as a crash does; the next start recovers what was committed.
     pub fn stop_immediate(&mut self) -> Result {
-        self.stop(Signal::Quit)
+        self.stop(End::AtOnce)
     }
 
     /// Starts the server again on the same port and data. One that runs is left alone.
@@ -84,9 +85,9 @@ impl Cluster {
         self.postgres.sql(&self.url(database), sql)
     }
 
-    fn stop(&mut self, with: Signal) -> Result {
+    fn stop(&mut self, end: End) -> Result {
         match self.server.take() {
-            Some(mut server) => process::end_child(&mut server, with).map(drop),
+            Some(mut server) => process::end_child(&mut server, POSTGRES.signal(end)).map(drop),
             None => Ok(()),
         }
     }
@@ -129,12 +130,14 @@ pub(crate) fn start_server(
     for (name, value) in &options.settings {
         command.arg("-c").arg(format!("{name}={value}"));
     }
-    launch::start(command, group, &home.log(), |pid| is_ready(&data, pid))
+    launch::start(&POSTGRES, command, group, &home.log(), |pid| {
+        is_ready(&data, pid)
+    })
 }
 
 /// Reads what the server itself writes into its pid file: its id first, how far it is last.
 fn is_ready(data: &Path, pid: u32) -> bool {
-    let text = std::fs::read_to_string(data.join(POSTMASTER_PID)).unwrap_or_default();
+    let text = std::fs::read_to_string(data.join(POSTGRES.pid_file)).unwrap_or_default();
     says_ready(&text, pid)
 }
 
@@ -145,7 +148,7 @@ fn says_ready(pid_file: &str, pid: u32) -> bool {
 
 /// Reads the port in the pid file of a running server.
 pub(crate) fn recorded_port(data: &Path) -> Option<u16> {
-    let text = std::fs::read_to_string(data.join(POSTMASTER_PID)).ok()?;
+    let text = std::fs::read_to_string(data.join(POSTGRES.pid_file)).ok()?;
     text.lines().nth(3)?.trim().parse().ok()
 }
 

@@ -1,5 +1,5 @@
-//! Where servers live: the base folder, and one home in it for each cluster. A home is locked for as long as the program
-//! that took it lives; what a killed program left in one is stopped and removed by whoever starts a cluster next.
+//! Where servers live: the base folder, and one home in it for each server. A home is locked for as long as the program
+//! that took it lives; what a killed program left in one is stopped and removed by whoever starts a server next.
 
 use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -8,13 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
-use crate::process::{self, Signal};
+use crate::kind::{self, End, Kind};
+use crate::process;
 use crate::{Error, Result};
-
-/// The file in which each server writes its process id, in its own folder.
-const PID_FILES: [&str; 2] = [POSTMASTER_PID, PGBOUNCER_PID];
-pub(crate) const POSTMASTER_PID: &str = "postmaster.pid";
-pub(crate) const PGBOUNCER_PID: &str = "pgbouncer.pid";
 
 /// What cargo puts on top of a folder for build output.
 const TARGET_MARK: &str = "CACHEDIR.TAG";
@@ -64,7 +60,7 @@ impl Base {
     }
 }
 
-/// The folder of one cluster and its pooler, and the right to it.
+/// The folder of one server and what belongs to it, and the right to it.
 #[derive(Debug)]
 pub(crate) struct Home {
     folder: PathBuf,
@@ -124,7 +120,7 @@ impl Home {
         &self.folder
     }
 
-    /// Where the data of the cluster is.
+    /// Where the data of a cluster is.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
@@ -136,7 +132,7 @@ impl Home {
 
     /// Stops what runs here and removes all of it, but for the log.
     fn clear(&self) -> Result {
-        stop_all(&self.folder, Signal::Quit)?;
+        stop_all(&self.folder, End::AtOnce)?;
         remove(&self.folder).map_err(|error| Error::path(&self.folder, &error))
     }
 }
@@ -150,35 +146,31 @@ impl Drop for Home {
     }
 }
 
-/// Finds the servers that run in the folders of a home: process id and folder.
-pub(crate) fn running(home: &Path) -> Vec<(u32, PathBuf)> {
-    let folders = fs::read_dir(home).into_iter().flatten().flatten();
-    let pid_of = |folder: &Path| {
-        let mut files = PID_FILES.iter();
-        files.find_map(|file| process::recorded(&folder.join(file), folder))
+/// A server that was found by its pid file.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) kind: &'static Kind,
+    pub(crate) pid: u32,
+    pub(crate) folder: PathBuf,
+}
+
+/// Finds the servers that run in the folders of a home, in the order of [`kind::ALL`].
+pub(crate) fn running(home: &Path) -> Vec<Found> {
+    let entries = fs::read_dir(home).into_iter().flatten().flatten();
+    let folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let found = |kind: &'static Kind, folder: &PathBuf| {
+        let pid = process::recorded(&folder.join(kind.pid_file), folder)?;
+        let folder = folder.clone();
+        Some(Found { kind, pid, folder })
     };
-    folders
-        .map(|entry| entry.path())
-        .filter_map(|folder| Some((pid_of(&folder)?, folder)))
-        .collect()
+    let of_kind = |kind| folders.iter().filter_map(move |folder| found(kind, folder));
+    kind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
-/// Stops the servers that run in a home, Postgres by this signal. A pooler has nothing to write down, and whatever else it is told it may have been started to
-/// ignore.
-pub(crate) fn stop_all(home: &Path, postgres: Signal) -> Result {
-    running(home).iter().try_for_each(|(pid, folder)| {
-        let with = if is_pooler(folder) {
-            Signal::Kill
-        } else {
-            postgres
-        };
-        process::end(*pid, folder, with)
-    })
-}
-
-/// Whether the server in this folder is a pooler.
-pub(crate) fn is_pooler(folder: &Path) -> bool {
-    folder.join(PGBOUNCER_PID).is_file()
+/// Stops the servers that run in a home.
+pub(crate) fn stop_all(home: &Path, end: End) -> Result {
+    let mut found = running(home).into_iter();
+    found.try_for_each(|found| process::end(found.pid, &found.folder, found.kind.signal(end)))
 }
 
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use crate::kind::Kind;
 use crate::process::{LOOK, PATIENCE};
 use crate::{Error, Result, os, port};
 
@@ -25,7 +26,7 @@ pub(crate) enum Group {
 
 /// Why a server did not start.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// Somebody listens on its port.
     PortTaken(Error),
     /// What its log tells.
@@ -45,12 +46,21 @@ pub(crate) fn on_free_port(
     preferred: Option<u16>,
     start: impl Fn(u16) -> std::result::Result<Child, Refusal>,
 ) -> Result<(u16, Child)> {
-    let mut tries = 1;
+    let pick = |number| port::free(preferred.filter(|_| number == 1));
+    on_free_ports(pick, |port| start(*port))
+}
+
+/// Starts a server on ports that are picked anew for each try; the first is number 1.
+pub(crate) fn on_free_ports<P, S>(
+    pick: impl Fn(usize) -> Result<P>,
+    start: impl Fn(&P) -> std::result::Result<S, Refusal>,
+) -> Result<(P, S)> {
+    let mut number = 1;
     loop {
-        let port = port::free(preferred.filter(|_| tries == 1))?;
-        match start(port) {
-            Ok(child) => return Ok((port, child)),
-            Err(Refusal::PortTaken(_)) if tries < TRIES => tries += 1,
+        let ports = pick(number)?;
+        match start(&ports) {
+            Ok(server) => return Ok((ports, server)),
+            Err(Refusal::PortTaken(_)) if number < TRIES => number += 1,
             Err(refusal) => return Err(refusal.into()),
         }
     }
@@ -58,6 +68,7 @@ pub(crate) fn on_free_port(
 
 /// Starts a server and waits until it is ready.
 pub(crate) fn start(
+    kind: &Kind,
     mut command: Command,
     group: Group,
     log: &Path,
@@ -71,10 +82,11 @@ pub(crate) fn start(
     if group == Group::Own {
         os::own_group(&mut command);
     }
-    let name = command.get_program().display().to_string();
+    let name = kind.name;
     let mut child = command.spawn().map_err(|error| {
+        let program = command.get_program().display();
         Refusal::Other(Error::new(
-            format!("{name}: {error}"),
+            format!("{program}: {error}"),
             "install the program anew",
         ))
     })?;
@@ -123,14 +135,21 @@ fn since(log: &Path, begin: u64) -> String {
     }
 }
 
-/// Reads the system's own words, which no server translates under the locale C.
+/// Reads the system's own words, which no server translates under the locale C, and Erlang's name for them. NATS writes
+/// them in small letters.
 fn is_port_taken(said: &str) -> bool {
-    said.contains("Address already in use")
+    let taken = [
+        "Address already in use",
+        "address already in use",
+        "eaddrinuse",
+    ];
+    taken.iter().any(|words| said.contains(words))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::REDIS;
     use std::env;
     use std::process;
 
@@ -140,14 +159,14 @@ mod tests {
         fs::write(&log, "of an earlier start\n").unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "echo bind: Address already in use; exit 3"]);
-        let refusal = start(command, Group::Terminal, &log, |_| false).unwrap_err();
+        let refusal = start(&REDIS, command, Group::Terminal, &log, |_| false).unwrap_err();
         fs::remove_file(&log).unwrap();
         let Refusal::PortTaken(error) = refusal else {
             panic!("{refusal:?}");
         };
         assert_eq!(
             error.what,
-            "sh ended with exit status: 3\nbind: Address already in use"
+            "redis ended with exit status: 3\nbind: Address already in use"
         );
     }
 }

@@ -1,16 +1,18 @@
 //! What only Unix can do. Elsewhere this compiles, and `Account::find` says that no server is started.
 
 #[cfg(unix)]
-pub(crate) use unix::{give, is_owned_by, own_group, run_as, set_mode};
+pub(crate) use unix::{give, is_owned_by, link, own_group, run_as, set_mode, stop_listening};
 
 #[cfg(not(unix))]
-pub(crate) use elsewhere::{give, is_owned_by, own_group, run_as, set_mode};
+pub(crate) use elsewhere::{give, is_owned_by, link, own_group, run_as, set_mode, stop_listening};
 
 #[cfg(unix)]
 mod unix {
     use std::fs::{self, Permissions};
     use std::io;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
     use std::process::Command;
@@ -25,6 +27,12 @@ mod unix {
         command.process_group(0);
     }
 
+    /// Ends the listening itself, so that it is over however many hold the socket: a program that was just started holds
+    /// all of this one's until it has become another. Not every Unix does this; closing the socket does the rest.
+    pub(crate) fn stop_listening(listener: TcpListener) {
+        let _ = TcpStream::from(OwnedFd::from(listener)).shutdown(Shutdown::Both);
+    }
+
     pub(crate) fn give(path: &Path, uid: u32, gid: u32) -> io::Result<()> {
         chown(path, Some(uid), Some(gid))
     }
@@ -35,6 +43,10 @@ mod unix {
         Ok(folder.is_dir() && folder.uid() == uid)
     }
 
+    pub(crate) fn link(to: &Path, path: &Path) -> io::Result<()> {
+        symlink(to, path)
+    }
+
     pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
         fs::set_permissions(path, Permissions::from_mode(mode))
     }
@@ -43,6 +55,7 @@ mod unix {
 #[cfg(not(unix))]
 mod elsewhere {
     use std::io;
+    use std::net::TcpListener;
     use std::path::Path;
     use std::process::Command;
 
@@ -50,11 +63,17 @@ mod elsewhere {
 
     pub(crate) fn own_group(_: &mut Command) {}
 
+    pub(crate) fn stop_listening(_: TcpListener) {}
+
     pub(crate) fn give(_: &Path, _: u32, _: u32) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
     pub(crate) fn is_owned_by(_: &Path, _: u32) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn link(_: &Path, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use crate::cluster::{self, Cluster};
-use crate::home::{self, Home, PGBOUNCER_PID};
+use crate::home::{self, Home};
+use crate::kind::{End, PGBOUNCER};
 use crate::launch::{self, Group, Refusal};
-use crate::process::{self, Signal};
+use crate::process;
 use crate::{Error, Postgres, Result, binaries};
 
 const INI: &str = "pgbouncer.ini";
@@ -54,8 +55,7 @@ impl PgBouncer {
 
 impl Drop for PgBouncer {
     fn drop(&mut self) {
-        // A pooler has nothing to write down, and what asks it nicely differs between versions.
-        let _ = process::end_child(&mut self.pooler, Signal::Kill);
+        let _ = process::end_child(&mut self.pooler, PGBOUNCER.signal(End::AtOnce));
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn start_pooler(
     written.map_err(|error| Refusal::Other(Error::path(folder, &error)))?;
     let mut command = postgres.foreign(program, folder);
     command.arg(folder.join(INI));
-    launch::start(command, group, &home.log(), |_| {
+    launch::start(&PGBOUNCER, command, group, &home.log(), |_| {
         TcpStream::connect((Ipv4Addr::LOCALHOST, pooled.port)).is_ok()
     })
 }
@@ -117,6 +117,7 @@ fn ini(folder: &Path, pooled: Pooled) -> String {
         port,
     } = pooled;
     let folder = folder.display();
+    let pid_file = PGBOUNCER.pid_file;
     format!(
         "\
 [databases]
@@ -133,7 +134,7 @@ pool_mode = transaction
 default_pool_size = {pool_size}
 max_client_conn = 500
 ignore_startup_parameters = extra_float_digits
-pidfile = {folder}/{PGBOUNCER_PID}
+pidfile = {folder}/{pid_file}
 "
     )
 }

@@ -23,6 +23,18 @@ pub(crate) fn free(preferred: Option<u16>) -> Result<u16> {
         .ok_or_else(|| Error::new("no port is free", "end some of the servers on this machine"))
 }
 
+/// Finds so many different ones, the first as [`free`] does.
+pub(crate) fn free_ones<const COUNT: usize>(preferred: Option<u16>) -> Result<[u16; COUNT]> {
+    let mut ports = [0; COUNT];
+    // Those that were found are held until all are.
+    let mut held = Vec::new();
+    for (index, port) in ports.iter_mut().enumerate() {
+        *port = free(preferred.filter(|_| index == 0))?;
+        held.push(TcpListener::bind((Ipv4Addr::LOCALHOST, *port)));
+    }
+    Ok(ports)
+}
+
 fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -15,14 +15,19 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
 /// What a process is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Postgres: end the sessions, write everything down, end.
     Interrupt,
     /// Postgres: end at once; the next start recovers.
     Quit,
+    /// The others: write everything down, end.
+    Terminate,
     /// What nobody can refuse.
     Kill,
+    /// Stand still, and go on.
+    Stop,
+    Continue,
 }
 
 impl Signal {
@@ -30,7 +35,10 @@ impl Signal {
         match self {
             Self::Interrupt => "INT",
             Self::Quit => "QUIT",
+            Self::Terminate => "TERM",
             Self::Kill => "KILL",
+            Self::Stop => "STOP",
+            Self::Continue => "CONT",
         }
     }
 }

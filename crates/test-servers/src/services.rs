@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
+use crate::broker;
 use crate::cluster::{self, start_server};
-use crate::home::{self, Base, Home};
+use crate::home::{self, Base, Found, Home};
+use crate::kind::{EPMD, End, PGBOUNCER, POSTGRES};
 use crate::launch::{self, Group};
 use crate::pgbouncer::{self, Pooled, start_pooler};
-use crate::process::Signal;
 use crate::{Error, Options, Postgres, Result, template};
 
 const HOME: &str = "services";
-const POOLER: &str = "pgbouncer";
 
 /// The ports, if they are free.
 const POSTGRES_PORT: u16 = 15_432;
@@ -64,16 +64,16 @@ impl Services {
         if !self
             .status()
             .iter()
-            .any(|service| service.name == "postgres")
+            .any(|service| service.name == POSTGRES.name)
         {
             // A pooler that is left leads to a port that is gone.
-            home::stop_all(home.folder(), Signal::Interrupt)?;
+            home::stop_all(home.folder(), End::Gently)?;
             start_postgres(postgres, &home)?;
         }
         let running = self.status();
         let server = cluster::recorded_port(&home.data());
         if let (Some(server), [_], Ok(program)) = (server, &*running, pgbouncer::find()) {
-            let folder = home.folder().join(POOLER);
+            let folder = home.folder().join(PGBOUNCER.name);
             launch::on_free_port(Some(PGBOUNCER_PORT), |port| {
                 let pooled = Pooled {
                     server,
@@ -88,19 +88,17 @@ impl Services {
 
     /// Tells what runs.
     pub fn status(&self) -> Vec<Service> {
-        let mut services: Vec<_> = home::running(&self.folder())
+        home::running(&self.folder())
             .iter()
-            .filter_map(|(pid, folder)| service(*pid, folder))
-            .collect();
-        services.sort_by(|a, b| b.name.cmp(a.name));
-        services
+            .filter_map(service)
+            .collect()
     }
 
     /// Stops them, by their process ids, and tells which ran. The data are kept.
     pub fn down(&self) -> Result<Vec<Service>> {
         let home = Home::kept(&self.base, self.account, HOME)?;
         let ran = self.status();
-        home::stop_all(home.folder(), Signal::Interrupt)?;
+        home::stop_all(home.folder(), End::Gently)?;
         Ok(ran)
     }
 
@@ -141,12 +139,14 @@ fn move_to(from: &Path, to: &Path) -> Result {
     moved.map_err(|error| Error::path(from, &error))
 }
 
-fn service(pid: u32, folder: &Path) -> Option<Service> {
-    let (name, port) = if home::is_pooler(folder) {
-        (POOLER, pgbouncer::recorded_port(folder)?)
-    } else {
-        ("postgres", cluster::recorded_port(folder)?)
+fn service(found: &Found) -> Option<Service> {
+    let Found { kind, pid, folder } = found;
+    let url = match **kind {
+        POSTGRES => cluster::url(cluster::recorded_port(folder)?, "postgres"),
+        PGBOUNCER => cluster::url(pgbouncer::recorded_port(folder)?, "postgres"),
+        EPMD => return None,
+        _ => broker::recorded_url(folder)?,
     };
-    let url = cluster::url(port, "postgres");
+    let (name, pid) = (kind.name, *pid);
     Some(Service { name, pid, url })
 }

@@ -1,0 +1,8 @@
+//! Private brokers, and the proxy in front of one.
+
+mod nats;
+mod proxy;
+mod rabbitmq;
+mod redis;
+mod shared;
+mod support;
