@@ -36,6 +36,12 @@ pub const POSTGRES: Schema = Schema {
             sql: include_str!("../postgres/0004_retention.sql"),
             down: include_str!("../postgres/0004_retention.down.sql"),
         },
+        Migration {
+            version: 5,
+            name: "stopped topics",
+            sql: include_str!("../postgres/0005_topics.sql"),
+            down: include_str!("../postgres/0005_topics.down.sql"),
+        },
     ],
 };
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Position};
+use outbox_message::{LaneToken, Lanes, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 
 use crate::PostgresStore;
@@ -38,6 +39,22 @@ impl OutboxStore for PostgresStore {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         self.0.record_circuit(change).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        self.0.stop_topics(stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.0.probe_topic(topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        self.0.start_topics(topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        self.0.free_topics().await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

@@ -1,7 +1,9 @@
 //! The operator side of the port: the shared store does it.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use outbox_message::{OrderingKey, Position};
+use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
     DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
     StoreError,
@@ -37,6 +39,14 @@ impl OutboxOperator for PostgresStore {
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         self.0.retry_now(key).await
+    }
+
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
+        self.0.pause(topic, time).await
+    }
+
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.0.resume(topic).await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {

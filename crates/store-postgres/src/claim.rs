@@ -8,7 +8,7 @@ mod line;
 mod load;
 mod waiting;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use outbox_message::{Lane, LaneToken};
 use outbox_ordering::{
@@ -34,6 +34,9 @@ const MOST_LANES: usize = 8;
 
 /// The most rows a claim looks at in vain, over all its lanes.
 const MOST_LOOKED_AT: usize = 10_000;
+
+/// The most bytes a claim sets aside, over all its lanes, so that it comes to its end whatever the messages weigh; one message more is never too much.
+const MOST_BYTES_ASIDE: u64 = 64 << 20;
 
 /// The ordering key of a message in line: topic and key.
 type KeyText = (String, String);
@@ -61,7 +64,9 @@ impl Procedure for Claiming<'_> {
             leased_elsewhere: seen.leased_elsewhere,
             lanes: seen.lanes.into_iter().map(LaneWork::new).collect(),
             whole: HashMap::new(),
+            stopped: HashSet::new(),
             empty: Vec::new(),
+            stopped_keys: Vec::new(),
             moved: 0,
         };
         if !work.lanes.is_empty() {
@@ -86,8 +91,12 @@ struct Work<'a> {
     lanes: Vec<LaneWork>,
     /// Messages that were read whole, by position.
     whole: HashMap<i64, Entry>,
+    /// Messages in the lines whose topics are stopped, by position.
+    stopped: HashSet<i64>,
     /// Due keys of which nothing may wait.
     empty: Vec<KeyText>,
+    /// Due keys whose topics are stopped.
+    stopped_keys: Vec<KeyText>,
     moved: usize,
 }
 
@@ -150,6 +159,10 @@ impl Work<'_> {
 
     fn looks(&self) -> usize {
         MOST_LOOKED_AT / self.lanes.len().max(1)
+    }
+
+    fn bytes_aside(&self) -> u64 {
+        MOST_BYTES_ASIDE / u64::try_from(self.lanes.len().max(1)).unwrap_or(1)
     }
 
     fn lane_mut(&mut self, lane: u16) -> Option<&mut LaneWork> {

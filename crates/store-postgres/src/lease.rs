@@ -1,4 +1,5 @@
-//! What a relay does with its leases besides settling: it renews them, marks starts, and says when a circuit changed.
+//! What a relay does with its leases besides settling: it renews them, marks starts, and says when a circuit changed. And the locks on lanes of those who
+//! have no lease.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -6,9 +7,29 @@ use outbox_message::{LaneToken, Position};
 use outbox_store::{CircuitChange, MAX_DELAY, adapter::millis};
 
 use crate::{
-    claim::lease_millis, failure::Failure, procedure::Procedure, procedure::query,
-    session::Session, statements::Statements, value::Value,
+    claim::lease_millis,
+    failure::{Failure, require},
+    procedure::Procedure,
+    procedure::query,
+    session::Session,
+    statements::Statements,
+    value::Value,
 };
+
+/// Locks lanes, as everybody who moves their messages does.
+pub(crate) async fn lock_lanes<S: Session>(
+    session: &mut S,
+    statements: &Statements,
+    lanes: impl IntoIterator<Item = i64>,
+) -> Result<(), Failure<S::Error>> {
+    let lanes: Vec<i64> = lanes.into_iter().collect();
+    let rows = query(session, &statements.lock_lanes, &[Value::Ints(&lanes)]).await?;
+    for mut row in rows {
+        row.lane()?;
+        require(row.maybe_int()?.unwrap_or(0))?;
+    }
+    Ok(())
+}
 
 /// Makes leases end `lease` from now. Answers the tokens that are no longer held.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ mod session;
 mod settle;
 mod statements;
 mod store;
+mod topic;
 mod upkeep;
 mod value;
 

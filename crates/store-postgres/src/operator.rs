@@ -1,16 +1,23 @@
-//! The operator side: status, dead letters, redrive, discard, retry now, purge.
+//! The operator side: status, dead letters, redrive, discard, retry now, pause, resume, purge.
 
 mod dead;
 mod status;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use outbox_message::{OrderingKey, Position};
+use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
     DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
     StoreError,
 };
 
-use crate::{session::Database, store::Relaying, upkeep::Purging};
+use crate::{
+    session::Database,
+    store::Relaying,
+    topic::{Pause, Resume},
+    upkeep::Purging,
+};
 
 use dead::{CountDead, Discard, ListDead, Redrive, RetryNow};
 use status::ReadStatus;
@@ -43,6 +50,14 @@ impl<D: Database> OutboxOperator for Relaying<D> {
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         self.run(RetryNow(key)).await
+    }
+
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
+        self.run(Pause { topic, time }).await
+    }
+
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.run(Resume(topic)).await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {

@@ -3,9 +3,10 @@
 use std::{future::pending, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Position};
+use outbox_message::{LaneToken, Lanes, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     session::Database,
     settle::Settling,
     store::Relaying,
+    topic::{self, StartTopics, StopTopics},
     upkeep,
 };
 
@@ -54,6 +56,28 @@ impl<D: Database> OutboxStore for Relaying<D> {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         self.run(RecordCircuit(change)).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        if stop.topics.is_empty() {
+            return Ok(());
+        }
+        self.run(StopTopics(stop)).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        topic::probe(self, topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        if topics.is_empty() {
+            return Ok(());
+        }
+        self.run(StartTopics(topics)).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        topic::free(self).await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

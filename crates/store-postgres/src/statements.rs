@@ -49,6 +49,8 @@ statements! {
     read_line,
     read_waiting,
     set_aside,
+    set_aside_topics,
+    stop_keys,
     // Settlements.
     block_keys,
     bury,
@@ -66,6 +68,16 @@ statements! {
     circuit_open,
     extend,
     start_mark,
+    // Stopped topics.
+    end_stops,
+    ended_topics,
+    free_lanes,
+    let_through,
+    pause_topic,
+    probe_lane,
+    resume_topic,
+    start_topics,
+    stop_topics,
     // Saves.
     lock_order,
     pending,
@@ -102,5 +114,6 @@ statements! {
     status_horizon,
     status_lanes,
     status_moment,
+    status_stopped,
     status_topics,
 }

@@ -61,7 +61,7 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
     match name {
         "schema_exists" | "schema_lock" | "schema_server" | "schema_version"
         | "add_partitions" | "heal_floors" | "upkeep_done" | "upkeep_lock" | "upkeep_turn"
-        | "status_blocked" | "status_lanes" | "status_moment" | "status_topics" => vec![],
+        | "status_blocked" | "status_lanes" | "status_moment" | "status_stopped" | "status_topics" | "end_stops" => vec![],
         // Claims.
         "lease" => vec![int(version), int(-1), int(8), text("relay"), int(30_000), int(100)],
         "promote" => vec![lanes(), int(100)],
@@ -70,6 +70,8 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "look_ahead" => vec![ints(format!("'{{{}}}'", one.0)), ints(format!("'{{{}}}'", one.1)), texts("'{orders}'"), texts("'{one}'"), int(10_000)],
         "read_waiting" => vec![lanes(), of_lanes("bigint[]", "bigint", "9e18"), of_lanes("boolean[]", "boolean", "false"), int(100), int(32)],
         "set_aside" => vec![ints(&line.lanes), ints(&line.positions)],
+        "set_aside_topics" => vec![ints(&line.lanes), ints(&line.positions)],
+        "stop_keys" => vec![texts(&waiting.topics), texts(&waiting.keys)],
         "block_busy" => vec![ints(&line.lanes), texts(&line.topics), texts(&line.keys), ints(&line.positions)],
         "delete_empty_blocks" | "free_keys" => vec![texts(&waiting.topics), texts(&waiting.keys)],
         "load" => vec![ints(&line.lanes), ints(&line.positions), texts(&waiting.topics), texts(&waiting.keys), ints(&waiting.positions)],
@@ -99,6 +101,14 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "start_mark" => vec![int(one.0), int(0), text("holder"), int(one.1)],
         "circuit_open" => vec![text("broker"), text("relay"), int(1_000), text("away")],
         "circuit_closed" => vec![text("broker"), text("relay")],
+        // Stopped topics.
+        "ended_topics" => vec![int(100)],
+        "free_lanes" => vec![texts("'{away,over}'"), lanes(), int(0), int(1_000)],
+        "let_through" => vec![text("away"), int(5)],
+        "pause_topic" => vec![text("away"), argument("bigint", "NULL")],
+        "probe_lane" | "resume_topic" => vec![text("away")],
+        "start_topics" => vec![texts("'{away,orders}'")],
+        "stop_topics" => vec![texts("'{away,orders}'"), text("broker"), text("relay"), int(30_000), text("refused")],
         // Saves.
         "lock_order" => vec![texts(&line.topics), texts(&line.keys)],
         "save" => vec![int(one.0), text("new"), text("orders"), text("one"), null(), null(), argument("bytea", "''"), flag(false), text("outbox")],

@@ -11,6 +11,8 @@ pub(crate) struct Backlog {
     /// Messages of one key at the end of the line.
     pub(crate) one: u32,
     pub(crate) waiting: u32,
+    /// Messages that stops set aside, of a topic that is stopped and of one whose stop is over.
+    pub(crate) aside: u32,
     pub(crate) scheduled: u32,
     pub(crate) published: u32,
     pub(crate) dead: u32,
@@ -31,6 +33,7 @@ impl Backlog {
             ("{pending}", self.pending),
             ("{one}", self.one),
             ("{waiting}", self.waiting),
+            ("{aside}", self.aside),
             ("{scheduled}", self.scheduled),
             ("{published}", self.published),
             ("{dead}", self.dead),
@@ -47,7 +50,7 @@ impl Backlog {
 
     /// Takes the statistics.
     pub(crate) async fn analyze(place: &Place) {
-        place.run("ANALYZE outbox.message, outbox.waiting, outbox.scheduled, outbox.blocked_key, outbox.dead, outbox.published, outbox.saved_id, outbox.lane, outbox.start_mark").await;
+        place.run("ANALYZE outbox.message, outbox.waiting, outbox.scheduled, outbox.blocked_key, outbox.dead, outbox.published, outbox.saved_id, outbox.lane, outbox.start_mark, outbox.topic_state").await;
     }
 }
 

@@ -1,5 +1,5 @@
 -- Rows for every table that grows, with the numbers of a store that is behind: {pending} messages in the line over 10000 keys, and {one} of one key behind them,
--- {waiting} set aside over 200 keys, {scheduled} scheduled, half of them due (in {later} days), {published} published over the default partition and those of three days,
+-- {waiting} set aside over 200 keys, {aside} set aside by stops, half of them without a key, {scheduled} scheduled, half of them due (in {later} days), {published} published over the default partition and those of three days,
 -- {dead} dead letters, half of which hold their keys, {ids} remembered ids. What the rows mean stands in the migrations.
 INSERT INTO outbox.message (lane, id, topic, key, payload)
 SELECT outbox.lane_of('orders', n.key), 'line-' || n.n, 'orders', n.key, '\x7b7d'
@@ -21,6 +21,31 @@ INSERT INTO outbox.blocked_key (position, until, lane, topic, key, reason)
 SELECT min(w.position), now() + {later} * interval '1 day' + (row_number() OVER () - 100) * interval '1 minute', w.lane, w.topic, w.key, 'retry'
 FROM outbox.waiting AS w
 GROUP BY w.lane, w.topic, w.key;
+
+INSERT INTO outbox.topic_state (topic, cause, stopped_at, until, destination, relay, error)
+SELECT 'away', 'destination', now(), now() + interval '1 day', 'broker', 'relay', 'refused'
+UNION ALL
+SELECT 'over', 'paused', now(), '-infinity', NULL, NULL, NULL
+UNION ALL
+SELECT 'paused-' || n, 'paused', now(), 'infinity', NULL, NULL, NULL
+FROM generate_series(1, 20) AS n;
+
+INSERT INTO outbox.waiting (position, lane, id, topic, key, attempts, tries, saved_at, payload)
+SELECT outbox.next_position(), outbox.lane_of(n.topic, n.key), 'aside-' || n.n, n.topic, n.key, 0, 0, now(), '\x7b7d'
+FROM (
+  SELECT n, 'aside-' || n % 10000 AS key, CASE WHEN n % 3 = 0 THEN 'over' ELSE 'away' END AS topic
+  FROM generate_series(1, {aside} / 2) AS n
+) AS n;
+
+INSERT INTO outbox.blocked_key (position, until, lane, topic, key, reason)
+SELECT min(w.position), 'infinity', w.lane, w.topic, w.key, 'topic'
+FROM outbox.waiting AS w
+WHERE w.topic IN ('away', 'over')
+GROUP BY w.lane, w.topic, w.key;
+
+INSERT INTO outbox.scheduled (due_at, lane, id, topic, payload)
+SELECT '200000-01-01 00:00:00+00', n % 64, 'aside-' || n, CASE WHEN n % 3 = 0 THEN 'over' ELSE 'away' END, '\x7b7d'
+FROM generate_series(1, {aside} / 2) AS n;
 
 INSERT INTO outbox.scheduled (due_at, lane, id, topic, key, payload)
 SELECT now() + {later} * interval '1 day' + (n.n - {scheduled} / 2) * interval '1 second', coalesce(outbox.lane_of('orders', n.key), n.n % 64), 'scheduled-' || n.n, 'orders', n.key, '\x7b7d'

@@ -10,7 +10,7 @@ use crate::{
     scratch::{Keys, Scratch, messages},
 };
 
-fn run(statements: &[&str]) -> Run {
+pub(crate) fn run(statements: &[&str]) -> Run {
     Run {
         transactions: 1,
         statements: statements.iter().map(|name| (*name).to_owned()).collect(),

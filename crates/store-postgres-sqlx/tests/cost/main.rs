@@ -20,4 +20,5 @@ mod schema;
 mod scratch;
 mod session;
 mod snapshot;
+mod stopped;
 mod volume;

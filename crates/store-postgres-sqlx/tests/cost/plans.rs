@@ -17,6 +17,7 @@ const BACKLOG: Backlog = Backlog {
     pending: 100_000,
     one: 20_000,
     waiting: 20_000,
+    aside: 20_000,
     scheduled: 20_000,
     published: 20_000,
     dead: 10_000,
@@ -29,6 +30,7 @@ const LARGE: Backlog = Backlog {
     pending: 1_000_000,
     one: 100_000,
     waiting: 100_000,
+    aside: 100_000,
     scheduled: 100_000,
     published: 1_000_000,
     dead: 10_000,
@@ -46,7 +48,7 @@ const LISTS_ALL: &str = "pending";
 const SAVES: [&str; 3] = ["lock_order", "save", "save_all"];
 
 /// In transactions that only read, for people.
-const READS: [&str; 13] = [
+const READS: [&str; 14] = [
     "dead_count_all",
     "dead_count_id",
     "dead_count_key",
@@ -59,6 +61,7 @@ const READS: [&str; 13] = [
     "status_horizon",
     "status_lanes",
     "status_moment",
+    "status_stopped",
     "status_topics",
 ];
 
@@ -181,6 +184,7 @@ async fn a_statement_that_reads_or_sorts_all_is_found() {
         pending: 3_000,
         one: 10,
         waiting: 10,
+        aside: 10,
         scheduled: 3_000,
         published: 3_000,
         dead: 10,

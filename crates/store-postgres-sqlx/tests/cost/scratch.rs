@@ -55,7 +55,8 @@ impl Scratch {
         tx.commit().await.unwrap();
     }
 
-    fn run(&self) -> Run {
+    /// What was run since the last call.
+    pub(crate) fn run(&self) -> Run {
         self.notes.take(self.counted.statements())
     }
 

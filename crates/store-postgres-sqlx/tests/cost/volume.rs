@@ -11,18 +11,26 @@ use crate::{
 };
 
 async fn filled(rows: u32) -> Scratch {
-    let scratch = Scratch::new(Place::server().await).await;
-    let backlog = Backlog {
+    filled_with(backlog(rows)).await
+}
+
+pub(crate) fn backlog(rows: u32) -> Backlog {
+    Backlog {
         pending: rows,
         one: 1_000,
         waiting: rows / 10,
+        aside: 0,
         scheduled: rows / 10,
         published: rows,
         dead: 10_000,
         ids: 1_000,
         // So that claims are of the line, and not of what falls due.
         later: 366,
-    };
+    }
+}
+
+pub(crate) async fn filled_with(backlog: Backlog) -> Scratch {
+    let scratch = Scratch::new(Place::server().await).await;
     backlog.fill(&scratch.place).await;
     // And none of them is careful.
     for statement in [

@@ -3,7 +3,7 @@
 use crate::scene::Scene;
 
 /// Each counts rows that must not be.
-const FAULTS: [(&str, &str); 8] = [
+const FAULTS: [(&str, &str); 10] = [
     (
         "a message stands in two tables",
         "SELECT count(*) FROM (
@@ -50,6 +50,23 @@ const FAULTS: [(&str, &str); 8] = [
          WHERE k.key IS NOT NULL AND k.lane <> outbox.lane_of(k.topic, k.key)",
     ),
     (
+        "a stop set something aside and is forgotten",
+        "SELECT count(*) FROM (
+           SELECT topic FROM outbox.blocked_key WHERE reason = 'topic'
+           UNION ALL SELECT topic FROM outbox.scheduled WHERE due_at = '200000-01-01 00:00:00+00'
+         ) AS a
+         WHERE NOT EXISTS (SELECT FROM outbox.topic_state t WHERE t.topic = a.topic)",
+    ),
+    (
+        "a lane counts as freed that is not",
+        "SELECT count(*) FROM (
+           SELECT topic, lane FROM outbox.blocked_key WHERE reason = 'topic'
+           UNION ALL SELECT topic, lane FROM outbox.scheduled WHERE due_at = '200000-01-01 00:00:00+00'
+         ) AS a
+         JOIN outbox.topic_state t ON t.topic = a.topic
+         WHERE a.lane < t.freed",
+    ),
+    (
         "a message stands below the floor of its lane",
         "SELECT count(*) FROM outbox.message m
          JOIN outbox.lane l ON l.lane = m.lane
@@ -66,7 +83,7 @@ const FAULTS: [(&str, &str); 8] = [
 ];
 
 /// What is left when all is published and given back.
-const LEFT: [(&str, &str); 3] = [
+const LEFT: [(&str, &str); 4] = [
     (
         "a message is pending",
         "SELECT (SELECT count(*) FROM outbox.message)
@@ -76,6 +93,10 @@ const LEFT: [(&str, &str); 3] = [
     (
         "a key is blocked",
         "SELECT count(*) FROM outbox.blocked_key",
+    ),
+    (
+        "a topic is stopped",
+        "SELECT count(*) FROM outbox.topic_state",
     ),
     (
         "a lane is leased",

@@ -18,8 +18,8 @@ use crate::relay::Relay;
 
 pub(crate) type Tx = Transaction<'static, Postgres>;
 
-/// The topic of every message.
-const TOPIC: &str = "orders";
+/// The topic of every message that a test names no other for.
+pub(crate) const TOPIC: &str = "orders";
 
 /// An outbox, and the server that it is on.
 pub(crate) struct Scene {
@@ -151,6 +151,16 @@ impl Scene {
         tx.commit().await.unwrap();
     }
 
+    /// Saves a message of another topic than all others.
+    pub(crate) async fn save_other(&self, key: &str, payload: &str) {
+        let other = Message::new("bills", payload.to_owned());
+        let other = other.and_then(|message| message.with_key(key)).unwrap();
+        let mut tx = self.begin().await;
+        let saved = self.store.save(&mut tx, Save::from(&other)).await;
+        saved.unwrap();
+        tx.commit().await.unwrap();
+    }
+
     /// Saves for later.
     pub(crate) async fn schedule(&self, key: &str, payload: &str, after: Duration) -> i64 {
         let message = message(Some(key), payload);
@@ -182,7 +192,8 @@ impl Scene {
     pub(crate) async fn pass(&self, by: Duration) {
         let by = by.as_millis();
         self.run(&format!(
-            "UPDATE outbox.scheduled SET due_at = due_at - {by} * interval '1 ms';
+            "UPDATE outbox.scheduled SET due_at = due_at - {by} * interval '1 ms' WHERE due_at < '200000-01-01 00:00:00+00';
+             UPDATE outbox.topic_state SET until = until - {by} * interval '1 ms';
              UPDATE outbox.blocked_key SET until = until - {by} * interval '1 ms';
              UPDATE outbox.saved_id SET expires_at = expires_at - {by} * interval '1 ms'"
         ))
@@ -209,16 +220,25 @@ impl Scene {
     /// Waits until a session of this name waits for a lock, as the server sees it. The work must not end before.
     pub(crate) async fn until_it_waits<T>(&self, role: &str, work: &JoinHandle<T>) {
         let name = format!("{}{role}", self.application);
-        loop {
-            let waiting = "SELECT count(*) FROM pg_stat_activity
-                           WHERE application_name = $1 AND wait_event_type = 'Lock'";
-            let waiting = sqlx::query_scalar::<_, i64>(waiting).bind(&name);
-            if waiting.fetch_one(&self.pool).await.unwrap() > 0 {
-                return;
-            }
+        while !self.is_waiting(&name).await {
             assert!(!work.is_finished(), "{role} waits for nobody");
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Waits until the work ended or its session waits for a lock.
+    pub(crate) async fn until_it_waits_or_ends<T>(&self, role: &str, work: &JoinHandle<T>) {
+        let name = format!("{}{role}", self.application);
+        while !work.is_finished() && !self.is_waiting(&name).await {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn is_waiting(&self, application: &str) -> bool {
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+                       WHERE application_name = $1 AND wait_event_type = 'Lock'";
+        let waiting = sqlx::query_scalar::<_, i64>(waiting).bind(application);
+        waiting.fetch_one(&self.pool).await.unwrap() > 0
     }
 }
 

@@ -6,9 +6,9 @@ use std::{sync::Arc, time::Duration};
 
 use outbox_message::Message;
 use outbox_store::{
-    AfterDeath, CircuitChange, Claim, DeadFilter, DeadPage, DeadPayload, DeathReason, Due, Entry,
-    LaneSettlement, OutboxOperator, OutboxStore, Outcome, Purge, PurgeMode, Save, SaveOrder, Saved,
-    Settlement, StoreError, Target,
+    AfterDeath, CircuitChange, Claim, DeadFilter, DeadPage, DeadPayload, DeathReason,
+    DestinationStop, Due, Entry, LaneSettlement, OutboxOperator, OutboxStore, Outcome, Purge,
+    PurgeMode, Save, SaveOrder, Saved, Settlement, StoreError, Target,
 };
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp};
 use sqlx::{AssertSqlSafe, Executor, PgPool, error::DatabaseError};
@@ -167,6 +167,7 @@ async fn operate(store: &PostgresStore) {
         };
         store.purge(&purge).await.unwrap();
     }
+    stop_and_start(store).await;
     for open in [Some((Duration::from_secs(1), "away".to_owned())), None] {
         let change = CircuitChange {
             destination: "broker".to_owned(),
@@ -175,6 +176,25 @@ async fn operate(store: &PostgresStore) {
         };
         store.record_circuit(&change).await.unwrap();
     }
+}
+
+/// A topic is stopped by a relay, then paused by an operator; what that sets aside is let through and freed.
+async fn stop_and_start(store: &PostgresStore) {
+    let topic = message(None, "").topic;
+    let stop = DestinationStop {
+        topics: vec![topic.clone()],
+        destination: "broker".to_owned(),
+        relay: Arc::from("relay"),
+        lease: Duration::from_mins(1),
+        error: "away".to_owned(),
+    };
+    store.stop_topics(&stop).await.unwrap();
+    while store.claim(&request(10)).await.unwrap().moved > 0 {}
+    assert!(store.probe_topic(&topic).await.unwrap());
+    store.start_topics(&[topic.clone()]).await.unwrap();
+    store.pause(&topic, None).await.unwrap();
+    assert!(store.resume(&topic).await.unwrap());
+    assert!(store.free_topics().await.unwrap() > 0);
 }
 
 /// What people do with a reader's rights.
@@ -218,7 +238,7 @@ async fn the_grants_of_the_page_are_enough() {
         .await
         .unwrap();
         relaying.maintain().await.unwrap();
-        for view in ["pending", "backlog", "blocked", "dead_letters"] {
+        for view in ["pending", "backlog", "blocked", "dead_letters", "stopped"] {
             let sql = format!("SELECT * FROM outbox.{view}");
             run(reader.pool(), &sql).await.unwrap();
         }
@@ -243,6 +263,7 @@ async fn the_grants_of_the_page_are_not_too_many() {
         "DELETE FROM outbox.dead",
         "UPDATE outbox.message SET topic = 'other'",
         "UPDATE outbox.lane SET holder = NULL",
+        "INSERT INTO outbox.topic_state (topic, cause, stopped_at, until) VALUES ('a', 'paused', now(), now())",
         "UPDATE outbox.schema_version SET version = 0",
         "INSERT INTO outbox.message (lane, id, topic, attempts, payload) VALUES (0, 'a', 'a', 9, '')",
         "SELECT setval('outbox.position', 1)",

@@ -19,6 +19,9 @@ use sqlx::{
 /// How many lanes the tables have.
 const LANES: Lanes = Lanes::new(64).expect("64 is not zero");
 
+/// When a message is due that a stop set aside.
+const FAR: &str = "'200000-01-01 00:00:00+00'";
+
 /// The tables of pending messages.
 const PENDING: [&str; 3] = ["outbox.message", "outbox.waiting", "outbox.scheduled"];
 
@@ -201,10 +204,17 @@ fn shift(by: i64, rows: &str) -> String {
         ("outbox.blocked_key", &["until"]),
         ("outbox.saved_id", &["expires_at"]),
         ("outbox.destination_state", &["open_since", "next_probe"]),
+        ("outbox.topic_state", &["stopped_at", "until"]),
         ("outbox.upkeep", &["done_at"]),
     ];
     let update = columns.iter().map(|(table, columns)| {
-        let moved = |column| format!("{column} = {column} - {by} * interval '1 ms'");
+        let moved = |column: &&str| match *column {
+            // What a stop set aside is due at no time.
+            "due_at" => format!(
+                "due_at = CASE WHEN due_at = {FAR} THEN due_at ELSE due_at - {by} * interval '1 ms' END"
+            ),
+            column => format!("{column} = {column} - {by} * interval '1 ms'"),
+        };
         let set: Vec<String> = columns.iter().map(moved).collect();
         format!("UPDATE {table} SET {} WHERE {rows};", set.join(", "))
     });

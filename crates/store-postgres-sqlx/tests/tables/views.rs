@@ -67,3 +67,46 @@ async fn blocked_keys_and_dead_letters_say_why() {
         ["(d,exhausted,t,ž)", "(e,permanent,f,)"]
     );
 }
+
+/// A topic that is stopped has nothing ready, whether that was set aside already or not; and nothing of it counts as scheduled.
+#[tokio::test]
+async fn what_a_stop_set_aside_is_shown_as_stopped() {
+    let scratch = scene().await;
+    scratch
+        .schema
+        .run(
+            "INSERT INTO outbox.topic_state (topic, cause, stopped_at, until, destination)
+             VALUES ('orders', 'destination', now(), now() + interval '1 minute', 'broker');
+             INSERT INTO outbox.topic_state (topic, cause, stopped_at, until) VALUES ('bills', 'paused', now(), '-infinity');
+             UPDATE outbox.blocked_key SET reason = 'topic', until = 'infinity' WHERE key = 'waits';
+             INSERT INTO outbox.scheduled SELECT position, 0, 0, saved_at, '200000-01-01 00:00:00+00', lane, id, topic, key, content_type, headers, NULL, payload
+             FROM outbox.message WHERE position = 2;
+             DELETE FROM outbox.message WHERE position = 2",
+        )
+        .await;
+    let columns = "state, ready, isfinite(due_at), blocked, stopped, payload_text";
+    assert_eq!(
+        shown(&scratch, columns, "outbox.pending", "position").await,
+        [
+            "(line,f,t,busy,destination,first)",
+            "(waiting,f,t,,destination,)",
+            "(scheduled,f,t,,destination,later)",
+            "(line,f,f,dead,destination,behind)",
+            "(waiting,t,t,,,waits)",
+        ]
+    );
+    let columns = "topic, pending, ready, held, later, dead, stopped";
+    assert_eq!(
+        shown(&scratch, columns, "outbox.backlog", "topic").await,
+        ["(bills,1,1,0,0,0,)", "(orders,4,0,1,3,2,destination)"]
+    );
+    assert_eq!(
+        shown(&scratch, "key, reason", "outbox.blocked", "key").await,
+        ["(held,dead)"]
+    );
+    let columns = "topic, cause, over, until IS NULL, destination";
+    assert_eq!(
+        shown(&scratch, columns, "outbox.stopped", "topic").await,
+        ["(bills,paused,t,t,)", "(orders,destination,f,f,broker)"]
+    );
+}

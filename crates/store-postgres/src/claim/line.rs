@@ -1,6 +1,6 @@
 //! Steps 3 and 4: what stands in the lines, read whole where that can go out at once, and what of it is set aside.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use outbox_message::Lane;
 use outbox_ordering::line::{LineRead, LineRow};
@@ -34,7 +34,7 @@ impl Work<'_> {
         session: &mut S,
         statements: &Statements,
     ) -> Result<(), Failure<S::Error>> {
-        let (share, looks) = (self.share(), self.looks());
+        let (share, looks, bytes_aside) = (self.share(), self.looks(), self.bytes_aside());
         // If retries are due, the line gets a part of each lane's share only, so nothing is read whole before that is decided.
         let whole = !self.lanes.iter().any(|lane| lane.seen.blocked_due);
         let mut rows = Rows::new();
@@ -58,10 +58,11 @@ impl Work<'_> {
             self.look(session, statements, &behind, &mut rows).await?;
         }
         for lane in &mut self.lanes {
-            let read = rows.remove(&lane.seen.lane).unwrap_or_default();
+            let mut read = rows.remove(&lane.seen.lane).unwrap_or_default();
             let was_looked_at = behind.iter().any(|(looked, _)| *looked == lane.seen.lane);
             let window = if whole { share.messages } else { 0 };
             let most = window + if was_looked_at { looks } else { 0 };
+            let most = most.min(cut_behind(&mut read, bytes_aside));
             lane.line = LineRead::of(read, share, most);
         }
         if !whole {
@@ -92,7 +93,7 @@ impl Work<'_> {
         ];
         let mut read = Rows::new();
         for mut row in query(session, &statements.read_line, &values).await? {
-            let (lane, mut found) = line_row(&mut row)?;
+            let (lane, mut found) = self.line_row(&mut row)?;
             let is_busy = row.flag()?;
             let columns = Columns::of(row)?;
             found.key = key_text(Some(&columns.topic), columns.key.as_ref());
@@ -109,7 +110,7 @@ impl Work<'_> {
 
     /// Looks at lines behind a position, without payloads.
     async fn look<S: Session>(
-        &self,
+        &mut self,
         session: &mut S,
         statements: &Statements,
         behind: &[(u16, i64)],
@@ -123,10 +124,21 @@ impl Work<'_> {
             Value::Int(count(self.share().messages)),
             Value::Int(count(self.looks())),
         ];
+        // A stop may have ended since the first read. What stands behind a message that is set aside all the same does not overtake it.
+        let kept: HashSet<KeyText> = rows
+            .values()
+            .flatten()
+            .filter(|row| self.stopped.contains(&row.position))
+            .filter_map(|row| row.key.clone())
+            .collect();
         for mut row in query(session, &statements.look_line, &values).await? {
-            let (lane, mut found) = line_row(&mut row)?;
+            let (lane, mut found) = self.line_row(&mut row)?;
             let topic = row.maybe_bytes()?;
             found.key = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref());
+            if found.key.as_ref().is_some_and(|key| kept.contains(key)) {
+                found.blocked = true;
+                self.stopped.insert(found.position);
+            }
             rows.entry(lane).or_default().push(found);
         }
         Ok(())
@@ -179,7 +191,24 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Step 4: sets aside the messages of blocked keys, and those of busy ones.
+    /// The columns that both reads begin with; the key comes later.
+    fn line_row(&mut self, row: &mut Row) -> Result<(u16, LineRow<KeyText>), UnexpectedRow> {
+        let lane = row.lane()?;
+        let position = row.int()?;
+        let blocked = row.flag()?;
+        if row.flag()? {
+            self.stopped.insert(position);
+        }
+        let found = LineRow {
+            position,
+            blocked,
+            weight: row.count()?,
+            key: None,
+        };
+        Ok((lane, found))
+    }
+
+    /// Step 4: sets aside the messages of blocked keys and of stopped topics, and those of busy keys.
     pub(super) async fn set_aside<S: Session>(
         &mut self,
         session: &mut S,
@@ -200,11 +229,18 @@ impl Work<'_> {
                 .iter()
                 .map(move |position| (number, *position))
         });
-        let (lanes, positions): (Vec<i64>, Vec<i64>) = aside.unzip();
-        if !lanes.is_empty() {
-            let values = [Value::Ints(&lanes), Value::Ints(&positions)];
-            query(session, &statements.set_aside, &values).await?;
-            self.moved += lanes.len();
+        let (stopped, aside): (Vec<_>, Vec<_>) =
+            aside.partition(|(_, position)| self.stopped.contains(position));
+        for (aside, text) in [
+            (aside, &statements.set_aside),
+            (stopped, &statements.set_aside_topics),
+        ] {
+            if !aside.is_empty() {
+                let (lanes, positions): (Vec<i64>, Vec<i64>) = aside.into_iter().unzip();
+                let values = [Value::Ints(&lanes), Value::Ints(&positions)];
+                query(session, text, &values).await?;
+                self.moved += lanes.len();
+            }
         }
         if !busy.is_empty() {
             let lanes: Vec<i64> = busy.iter().map(|(lane, ..)| *lane).collect();
@@ -229,25 +265,53 @@ impl Work<'_> {
     }
 }
 
-/// The columns that both reads begin with; the key comes later.
-fn line_row(row: &mut Row) -> Result<(u16, LineRow<KeyText>), UnexpectedRow> {
-    let lane = row.lane()?;
-    let found = LineRow {
-        position: row.int()?,
-        blocked: row.flag()?,
-        weight: row.count()?,
-        key: None,
-    };
-    Ok((lane, found))
-}
-
 /// Whether nothing of a full window can run, so that more must be looked at.
 fn is_all_blocked(rows: &[LineRow<KeyText>], window: usize) -> bool {
     rows.len() >= window && rows.iter().all(|row| row.blocked)
+}
+
+/// Leaves out what stands behind so many bytes that are to be set aside. Returns how many rows are left, if it left any out.
+fn cut_behind(rows: &mut Vec<LineRow<KeyText>>, bytes: u64) -> usize {
+    let mut sum: u64 = 0;
+    let heavy = rows.iter().position(|row| {
+        sum = sum.saturating_add(if row.blocked { row.weight } else { 0 });
+        sum > bytes
+    });
+    heavy.map_or(usize::MAX, |at| {
+        rows.truncate(at + 1);
+        rows.len()
+    })
 }
 
 /// Whether a key can be read and belongs to the lane: what cannot be read is never set aside.
 fn belongs((topic, key): &KeyText, lane: u16) -> bool {
     any_key(topic.as_bytes(), Some(key.as_bytes()))
         .is_some_and(|key| key.lane(crate::LANES).0 == lane)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(position: i64, blocked: bool) -> LineRow<KeyText> {
+        LineRow {
+            position,
+            weight: 10,
+            blocked,
+            key: None,
+        }
+    }
+
+    #[test]
+    fn what_is_set_aside_is_cut_by_its_bytes_and_never_before_the_first() {
+        let rows = || vec![row(1, true), row(2, false), row(3, true), row(4, true)];
+        let cut = |bytes| {
+            let mut rows = rows();
+            (cut_behind(&mut rows, bytes), rows.len())
+        };
+        assert_eq!(cut(30), (usize::MAX, 4));
+        assert_eq!(cut(20), (4, 4));
+        assert_eq!(cut(19), (3, 3));
+        assert_eq!(cut(0), (1, 1));
+    }
 }

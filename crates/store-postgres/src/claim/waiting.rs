@@ -1,4 +1,4 @@
-//! Steps 5 and 6: what is due of the keys that wait, and blocks behind which nothing waits any more.
+//! Steps 5 and 6: what is due of the keys that wait, those that wait for their topics instead, and blocks behind which nothing waits any more.
 
 use outbox_ordering::share::{Candidate, Source};
 
@@ -50,10 +50,15 @@ impl Work<'_> {
             let Some(key) = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref()) else {
                 continue;
             };
+            let is_stopped = row.flag()?;
             let Some(position) = row.maybe_int()? else {
                 self.empty.push(key);
                 continue;
             };
+            if is_stopped {
+                self.stopped_keys.push(key);
+                continue;
+            }
             let candidate = Candidate {
                 position,
                 weight: row.count()?,
@@ -63,7 +68,24 @@ impl Work<'_> {
                 work.waiting.push(Waiting { candidate, key });
             }
         }
-        self.delete_empty_blocks(session, statements).await
+        self.delete_empty_blocks(session, statements).await?;
+        self.stop_keys(session, statements).await
+    }
+
+    /// Lets due keys wait for the end of the stops of their topics.
+    async fn stop_keys<S: Session>(
+        &mut self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        if self.stopped_keys.is_empty() {
+            return Ok(());
+        }
+        let (topics, keys) = columns(&self.stopped_keys);
+        let values = [Value::Texts(&topics), Value::Texts(&keys)];
+        query(session, &statements.stop_keys, &values).await?;
+        self.moved += self.stopped_keys.len();
+        Ok(())
     }
 
     /// Step 6: deletes blocks behind which nothing waits.
@@ -75,11 +97,17 @@ impl Work<'_> {
         if self.empty.is_empty() {
             return Ok(());
         }
-        let topics: Vec<_> = self.empty.iter().map(|key| Some(key.0.as_str())).collect();
-        let keys: Vec<_> = self.empty.iter().map(|key| Some(key.1.as_str())).collect();
+        let (topics, keys) = columns(&self.empty);
         let values = [Value::Texts(&topics), Value::Texts(&keys)];
         let deleted = query(session, &statements.delete_empty_blocks, &values).await?;
         self.moved += deleted.len();
         Ok(())
     }
+}
+
+/// Keys as a statement takes them.
+fn columns(keys: &[KeyText]) -> (Vec<Option<&str>>, Vec<Option<&str>>) {
+    keys.iter()
+        .map(|key| (Some(key.0.as_str()), Some(key.1.as_str())))
+        .unzip()
 }

@@ -10,7 +10,8 @@ use outbox_store::{AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, St
 
 use crate::{
     LANES,
-    failure::{Failure, require},
+    failure::Failure,
+    lease::lock_lanes,
     procedure::{Procedure, query},
     row::{Row, UnexpectedRow},
     session::{Session, Text},
@@ -71,21 +72,6 @@ async fn find<S: Session>(
     Ok(found)
 }
 
-/// Locks lanes, as everybody who moves their messages does.
-async fn lock<S: Session>(
-    session: &mut S,
-    statements: &Statements,
-    lanes: impl IntoIterator<Item = i64>,
-) -> Result<(), Failure<S::Error>> {
-    let lanes: Vec<i64> = lanes.into_iter().collect();
-    let rows = query(session, &statements.lock_lanes, &[Value::Ints(&lanes)]).await?;
-    for mut row in rows {
-        row.lane()?;
-        require(row.maybe_int()?.unwrap_or(0))?;
-    }
-    Ok(())
-}
-
 /// Finds the letters of a page and acts on those that are still there when their lanes are locked.
 async fn step<S: Session>(
     session: &mut S,
@@ -97,7 +83,7 @@ async fn step<S: Session>(
     if found.positions.is_empty() {
         return Ok(Stepped::default());
     }
-    lock(session, statements, found.lanes).await?;
+    lock_lanes(session, statements, found.lanes).await?;
     let rows = query(session, act, &[Value::Ints(&found.positions)]).await?;
     let mut stepped = Stepped {
         count: rows.len(),
@@ -236,7 +222,7 @@ impl Procedure for RetryNow<'_> {
         session: &mut S,
         statements: &Statements,
     ) -> Result<bool, Failure<S::Error>> {
-        lock(session, statements, [i64::from(self.0.lane(LANES).0)]).await?;
+        lock_lanes(session, statements, [i64::from(self.0.lane(LANES).0)]).await?;
         let topic = Value::Text(Some(self.0.topic.as_str()));
         let key = Value::Text(Some(self.0.key.as_str()));
         let rows = query(session, &statements.retry_now, &[topic, key]).await?;

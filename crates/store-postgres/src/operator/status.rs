@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use outbox_message::Lane;
 use outbox_store::{
-    BlockReason, BlockedKey, Circuit, Horizon, HorizonHolder, LaneHolder, Status, TopicBacklog,
+    BlockReason, BlockedKey, Circuit, Horizon, HorizonHolder, LaneHolder, Status, StopCause,
+    StoppedTopic, TopicBacklog,
     adapter::{millis, until},
 };
 
@@ -52,6 +53,8 @@ impl Procedure for ReadStatus {
         for row in query(session, &statements.status_topics, &[]).await? {
             add_topic(&mut status, row, now)?;
         }
+        let stopped = query(session, &statements.status_stopped, &[]).await?;
+        status.stopped = each(stopped, |row| stopped_topic(row, now))?;
         let forgotten = Value::Int(millis(Circuit::FORGOTTEN_AFTER));
         let circuits = query(session, &statements.status_circuits, &[forgotten]).await?;
         status.circuits = each(circuits, |row| circuit(row, now))?;
@@ -87,6 +90,7 @@ fn add_topic(status: &mut Status, mut row: Row, now: i64) -> Result<(), Unexpect
     status.ready += row.count()?;
     status.held += row.count()?;
     status.later += row.count()?;
+    status.paused += row.count()?;
     let oldest = row.maybe_int()?.map(|since| until(now, since));
     status.oldest_ready = status.oldest_ready.max(oldest);
     status.topics.push(TopicBacklog {
@@ -111,6 +115,19 @@ fn blocked_key(mut row: Row, now: i64) -> Result<BlockedKey, UnexpectedRow> {
         position: row.int()?,
         next_try: row.maybe_int()?.filter(|_| !held).map(|at| until(at, now)),
         waiting: row.count()?,
+        error: row.shown()?,
+    })
+}
+
+fn stopped_topic(mut row: Row, now: i64) -> Result<StoppedTopic, UnexpectedRow> {
+    let (topic, cause) = (row.shown()?, row.shown()?.unwrap_or_default());
+    Ok(StoppedTopic {
+        topic: topic.unwrap_or_default(),
+        cause: StopCause::parse(&cause).ok_or(UnexpectedRow("a cause"))?,
+        stopped_for: until(now, row.int()?),
+        until: row.maybe_int()?.map(|at| until(at, now)),
+        destination: row.shown()?,
+        relay: row.shown()?,
         error: row.shown()?,
     })
 }

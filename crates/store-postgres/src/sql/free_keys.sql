@@ -1,5 +1,5 @@
 -- Lets the keys $2 of the topics $1 go on, of which a message that was set aside is gone: a block behind which nothing waits goes, one whose message is gone is
--- due for the next. Never those of dead letters. The lanes are locked. By the primary keys of blocked_key and waiting.
+-- due for the next, unless its topic is stopped. Never those of dead letters. The lanes are locked. By the primary keys of blocked_key and waiting.
 WITH
   found AS MATERIALIZED (
     SELECT
@@ -19,8 +19,8 @@ WITH
     WHERE ctid = ANY (ARRAY(SELECT f.row FROM found f WHERE f.next IS NULL))
   )
 UPDATE outbox.blocked_key b
-SET until = clock_timestamp(),
-    reason = 'busy',
+SET until = CASE WHEN b.reason = 'topic' THEN b.until ELSE clock_timestamp() END,
+    reason = CASE WHEN b.reason = 'topic' THEN b.reason ELSE 'busy' END,
     position = f.next
 FROM found f
 WHERE b.ctid = f.row

@@ -11,6 +11,8 @@
 -- before it draws a position (next_position), and mark_xid is the number of a transaction that began after mark was noted. Once every transaction
 -- below mark_xid has ended, this snapshot shows all there will ever be up to mark. Only promotion adds older rows; it lowers floor.
 --
+-- What a stop of its topic set aside is never due: its block lasts until infinity, and the year 200000 is no time to come.
+--
 -- Each sub-select reads one entry of an index: the primary keys of lane, message and scheduled, blocked_key_until.
 WITH
   clock AS MATERIALIZED (
@@ -70,7 +72,7 @@ WITH
       s.*,
       s.line IS NOT NULL OR coalesce(s.scheduled <= now(), false) OR coalesce(s.blocked <= now(), false) AS due,
       least(
-        CASE WHEN s.scheduled > now() AND isfinite(s.scheduled) THEN s.scheduled END,
+        CASE WHEN s.scheduled > now() AND s.scheduled < '200000-01-01 00:00:00+00' THEN s.scheduled END,
         CASE WHEN s.blocked > now() AND isfinite(s.blocked) THEN s.blocked END
       ) AS next_due
     FROM seen s

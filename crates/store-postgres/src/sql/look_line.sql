@@ -1,12 +1,14 @@
 -- Looks at the line of each lane of $1 behind the position of $2, without payloads, until $3 messages can run or $4 rows were looked at. Flagged rows, whose key
--- is blocked, do not count among the $3. Served by the primary keys of message and blocked_key; the lanes are locked.
+-- is blocked or whose topic is stopped (see read_line), do not count among the $3. Served by the primary keys of message, blocked_key and topic_state; the lanes
+-- are locked.
 SELECT
   l.lane,
   r.position,
-  r.blocked,
+  r.waits IS NOT NULL,
+  r.waits = 'topic',
   r.weight,
-  CASE WHEN NOT r.blocked THEN r.topic END AS topic,
-  CASE WHEN NOT r.blocked THEN r.key END AS key
+  CASE WHEN r.waits IS NULL THEN r.topic END AS topic,
+  CASE WHEN r.waits IS NULL THEN r.key END AS key
 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS g (lane, behind, number)
 CROSS JOIN LATERAL (
   SELECT
@@ -26,20 +28,29 @@ CROSS JOIN LATERAL (
     FROM (
       SELECT
         m.position,
-        (
-          SELECT true
-          FROM outbox.blocked_key b
-          WHERE b.topic = m.topic
-            AND b.key = m.key
-            AND b.lane = m.lane
-        ) IS NOT NULL AS blocked
+        CASE
+          WHEN (
+            SELECT true
+            FROM outbox.blocked_key b
+            WHERE b.topic = m.topic
+              AND b.key = m.key
+              AND b.lane = m.lane
+          ) THEN 'key'
+          WHEN (
+            SELECT true
+            FROM outbox.topic_state t
+            WHERE t.topic = m.topic
+              AND t.until > now()
+              AND CASE WHEN m.key IS NULL THEN t.probe IS DISTINCT FROM m.position ELSE m.lane = outbox.lane_of(m.topic, m.key) END
+          ) THEN 'topic'
+        END AS waits
       FROM outbox.message m
       WHERE m.lane = l.lane
         AND m.position >= l.floor
       ORDER BY m.lane, m.position
       LIMIT $4
     ) AS w
-    WHERE NOT w.blocked
+    WHERE w.waits IS NULL
     LIMIT $3
   ) AS q
 ) AS e
@@ -48,13 +59,22 @@ CROSS JOIN LATERAL (
     m.position,
     m.topic,
     m.key,
-    (
-      SELECT true
-      FROM outbox.blocked_key b
-      WHERE b.topic = m.topic
-        AND b.key = m.key
-        AND b.lane = m.lane
-    ) IS NOT NULL AS blocked,
+    CASE
+      WHEN (
+        SELECT true
+        FROM outbox.blocked_key b
+        WHERE b.topic = m.topic
+          AND b.key = m.key
+          AND b.lane = m.lane
+      ) THEN 'key'
+      WHEN (
+        SELECT true
+        FROM outbox.topic_state t
+        WHERE t.topic = m.topic
+          AND t.until > now()
+          AND CASE WHEN m.key IS NULL THEN t.probe IS DISTINCT FROM m.position ELSE m.lane = outbox.lane_of(m.topic, m.key) END
+      ) THEN 'topic'
+    END AS waits,
     octet_length(m.payload)
       + coalesce(octet_length(m.headers::text), 0)
       + octet_length(m.id)

@@ -1,6 +1,8 @@
 -- Reads the first $2 messages of the line of each lane of $1, whole as long as they have at most $3 bytes together; the very first one is whole in any case.
--- Flagged ones, whose key is blocked, are never whole. $4 is 1 if the share of a lane is too small to find a key that keeps a lane to itself. Served by the
--- primary keys of lane, message, blocked_key and start_mark; the lanes are locked.
+-- Flagged ones, whose key is blocked or whose topic is stopped, are never whole. $4 is 1 if the share of a lane is too small to find a key that keeps a lane to itself. Served by the
+-- primary keys of lane, message, blocked_key, topic_state and start_mark; the lanes are locked.
+--
+-- Of a stopped topic only the message without a key that is let through is not flagged; and what stands in a wrong lane, which dies of it.
 --
 -- A line whose first $2 messages are all of one key is looked at further on, $5 rows a claim and less once much is known, for a message of another: so its key is found to be busy long
 -- before that message's turn, and each row is looked at about once (lane.ahead).
@@ -12,7 +14,7 @@ WITH
       l.epoch,
       l.ahead,
       l.marked,
-      NOT r.blocked AND (r.bytes <= $3 OR (g.number = 1 AND r.number = 1)) AS whole,
+      r.waits IS NULL AND (r.bytes <= $3 OR (g.number = 1 AND r.number = 1)) AS whole,
       r.*
     FROM unnest($1::bigint[]) WITH ORDINALITY AS g (lane, number)
     CROSS JOIN LATERAL (
@@ -30,7 +32,7 @@ WITH
     CROSS JOIN LATERAL (
       SELECT
         w.*,
-        sum(CASE WHEN w.blocked THEN 0 ELSE w.weight END) OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS bytes,
+        sum(CASE WHEN w.waits IS NULL THEN w.weight ELSE 0 END) OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS bytes,
         row_number() OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS number
       FROM (
         SELECT
@@ -43,13 +45,22 @@ WITH
           m.attempts,
           m.tries,
           m.payload,
-          (
-            SELECT true
-            FROM outbox.blocked_key b
-            WHERE b.topic = m.topic
-              AND b.key = m.key
-              AND b.lane = m.lane
-          ) IS NOT NULL AS blocked,
+          CASE
+            WHEN (
+              SELECT true
+              FROM outbox.blocked_key b
+              WHERE b.topic = m.topic
+                AND b.key = m.key
+                AND b.lane = m.lane
+            ) THEN 'key'
+            WHEN (
+              SELECT true
+              FROM outbox.topic_state t
+              WHERE t.topic = m.topic
+                AND t.until > now()
+                AND CASE WHEN m.key IS NULL THEN t.probe IS DISTINCT FROM m.position ELSE m.lane = outbox.lane_of(m.topic, m.key) END
+            ) THEN 'topic'
+          END AS waits,
           octet_length(m.payload)
             + coalesce(octet_length(m.headers::text), 0)
             + octet_length(m.id)
@@ -79,7 +90,7 @@ WITH
       AND count(i.key) = count(*)
       AND min(i.key) = max(i.key)
       AND min(i.topic) = max(i.topic)
-      AND NOT bool_or(i.blocked)
+      AND count(i.waits) = 0
   ),
   further AS MATERIALIZED (
     SELECT
@@ -113,7 +124,8 @@ WITH
 SELECT
   i.lane,
   i.position,
-  i.blocked,
+  i.waits IS NOT NULL,
+  i.waits = 'topic',
   i.weight,
   coalesce((SELECT f.other FROM further f WHERE f.lane = i.lane), false) AS busy,
   CASE WHEN i.whole THEN i.id END AS id,

@@ -1,12 +1,16 @@
 -- Reads the waiting messages of due keys without payloads: of each lane of $1 at most $4 keys, those that wait longest first, of each key a bounded run of $5,
 -- or less if many are due, or $4 if it is the only one and the line has nothing, which $3 says. Nothing behind the frontier $2 of a lane: what stands in the line
 -- behind it was not looked at, and a message of the same key among it would be overtaken. A due key of which nothing is to be read answers a row without
--- position. Served by blocked_key_until and the primary key of waiting; the lanes are locked.
+-- position.
+--
+-- A key whose topic is stopped answers its first message, flagged, wherever the frontier is, for it is not to be handed out: unless it is the one that is let
+-- through. Served by blocked_key_until and the primary keys of topic_state and waiting; the lanes are locked.
 SELECT
   d.lane,
   d.topic,
   d.key,
-  r.position,
+  d.probe <> r.position,
+  CASE WHEN r.position <= g.frontier OR d.probe <> r.position THEN r.position END,
   r.weight
 FROM unnest($1::bigint[], $2::bigint[], $3::boolean[]) WITH ORDINALITY AS g (lane, frontier, idle, number)
 CROSS JOIN LATERAL (
@@ -14,7 +18,18 @@ CROSS JOIN LATERAL (
     b.*,
     count(*) OVER () AS keys
   FROM (
-    SELECT b.lane, b.topic, b.key, b.until
+    SELECT
+      b.lane,
+      b.topic,
+      b.key,
+      b.until,
+      -- No position is 0.
+      (
+        SELECT coalesce(t.probe, 0)
+        FROM outbox.topic_state t
+        WHERE t.topic = b.topic
+          AND t.until > now()
+      ) AS probe
     FROM outbox.blocked_key b
     WHERE b.lane = g.lane::smallint
       AND b.until <= now()
@@ -34,8 +49,12 @@ LEFT JOIN LATERAL (
   FROM outbox.waiting w
   WHERE w.topic = d.topic
     AND w.key = d.key
-    AND w.position <= g.frontier
+    AND w.position <= CASE WHEN d.probe IS NULL THEN g.frontier ELSE 9223372036854775807 END
   ORDER BY w.topic, w.key, w.position
-  LIMIT CASE WHEN g.idle AND d.keys = 1 THEN $4 ELSE least($5, ($4 + d.keys - 1) / d.keys) END
+  LIMIT CASE
+    WHEN d.probe IS NOT NULL THEN 1
+    WHEN g.idle AND d.keys = 1 THEN $4
+    ELSE least($5, ($4 + d.keys - 1) / d.keys)
+  END
 ) AS r ON true
 ORDER BY g.number, r.position

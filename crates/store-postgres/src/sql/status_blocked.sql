@@ -12,6 +12,6 @@ SELECT
     (SELECT d.error FROM outbox.dead d WHERE d.position = b.position)
   )
 FROM outbox.blocked_key b
-WHERE b.reason <> 'busy'
+WHERE b.reason NOT IN ('busy', 'topic')
 ORDER BY b.position
 LIMIT 10

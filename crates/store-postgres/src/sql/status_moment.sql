@@ -3,7 +3,7 @@
 SELECT
   (extract(epoch FROM now()) * 1000)::bigint,
   (SELECT v.version FROM outbox.schema_version v WHERE v.one),
-  (SELECT count(*) FROM outbox.blocked_key b WHERE b.lane >= 0 AND b.reason <> 'busy'),
+  (SELECT count(*) FROM outbox.blocked_key b WHERE b.lane >= 0 AND b.reason NOT IN ('busy', 'topic')),
   (
     SELECT (extract(epoch FROM min(due.at)) * 1000)::bigint
     FROM (SELECT g::smallint AS lane FROM generate_series(0, 63) AS g) AS l
@@ -13,7 +13,8 @@ SELECT
         FROM outbox.scheduled s
         WHERE s.lane = l.lane
           AND s.due_at > now()
-          AND s.due_at < 'infinity'
+          -- Not what a stop set aside.
+          AND s.due_at < '200000-01-01 00:00:00+00'
         ORDER BY s.due_at
         LIMIT 1
       ) AS at

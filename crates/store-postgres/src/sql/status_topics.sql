@@ -1,6 +1,6 @@
--- The messages of each topic by state: in the line, set aside, scheduled, dead, ready, held by a dead letter, for later, and since when the oldest ready
--- one waits. It reads every table once, for people; claims never do. Served by the primary keys of message and scheduled, whose lanes are all wanted, by
--- that of waiting, and by dead_key.
+-- The messages of each topic by state: in the line, set aside, scheduled, dead, ready, held by a dead letter, for later, paused, and since when the oldest ready
+-- one waits. None of a stopped topic is ready, and those of a paused one are nothing but paused. It reads every table once, for people; claims never do. Served by the primary keys of message and scheduled, whose lanes are all wanted, by
+-- that of waiting, by dead_key, and by that of topic_state.
 WITH
   -- What may run as far as it is concerned itself, since when it waits, and what its key says.
   runnable AS (
@@ -23,7 +23,7 @@ WITH
       0,
       0,
       1,
-      CASE WHEN s.due_at > now() AND s.tries = 0 THEN 1 ELSE 0 END
+      CASE WHEN s.due_at > now() AND s.tries = 0 AND s.due_at <> '200000-01-01 00:00:00+00' THEN 1 ELSE 0 END
     FROM outbox.scheduled s
     LEFT JOIN outbox.blocked_key b ON b.topic = s.topic AND b.key = s.key
     WHERE s.lane >= 0
@@ -49,14 +49,33 @@ WITH
   )
 SELECT
   c.topic,
-  sum(c.line)::bigint,
-  sum(c.waiting)::bigint,
-  sum(c.scheduled)::bigint,
-  sum(c.dead)::bigint,
-  sum(c.ready)::bigint,
-  sum(c.held)::bigint,
-  sum(c.later)::bigint,
-  (extract(epoch FROM min(c.oldest)) * 1000)::bigint
-FROM counted c
-GROUP BY c.topic
+  c.line,
+  c.waiting,
+  c.scheduled,
+  c.dead,
+  CASE WHEN c.stopped IS NULL THEN c.ready ELSE 0 END,
+  CASE WHEN c.stopped = 'paused' THEN 0 ELSE c.held END,
+  CASE WHEN c.stopped = 'paused' THEN 0 ELSE c.later END,
+  CASE WHEN c.stopped = 'paused' THEN c.line + c.waiting + c.scheduled ELSE 0 END,
+  CASE WHEN c.stopped IS NULL THEN (extract(epoch FROM c.oldest) * 1000)::bigint END
+FROM (
+  SELECT
+    c.topic,
+    sum(c.line)::bigint AS line,
+    sum(c.waiting)::bigint AS waiting,
+    sum(c.scheduled)::bigint AS scheduled,
+    sum(c.dead)::bigint AS dead,
+    sum(c.ready)::bigint AS ready,
+    sum(c.held)::bigint AS held,
+    sum(c.later)::bigint AS later,
+    min(c.oldest) AS oldest,
+    (
+      SELECT t.cause
+      FROM outbox.topic_state t
+      WHERE t.topic = c.topic
+        AND t.until > now()
+    ) AS stopped
+  FROM counted c
+  GROUP BY c.topic
+) AS c
 ORDER BY c.topic
