@@ -14,6 +14,7 @@ use services::Action;
 
 mod bench;
 mod check;
+mod dist;
 mod layers;
 mod lint;
 mod metadata;
@@ -51,6 +52,12 @@ enum Command {
     Tidy,
     /// An archive of every published crate, each built from its archive alone.
     Package,
+    /// The program as one static file, in `target/dist`; for the musl target of this processor unless another is named.
+    Dist {
+        /// A target of the compiler, such as `x86_64-unknown-linux-gnu`.
+        #[arg(long)]
+        target: Option<String>,
+    },
     /// The benches of outbox-tests, with a Postgres for them.
     Bench {
         /// Passed to `cargo bench`.
@@ -89,6 +96,7 @@ fn main() -> ExitCode {
         Command::Layers => layers::run(),
         Command::Tidy => tidy::run(),
         Command::Package => package::run(),
+        Command::Dist { target } => dist::run(target.as_deref()),
         Command::Bench { args } => bench::run(&args),
         Command::Soak { list: true, .. } => {
             soak::list();
