@@ -12,7 +12,8 @@
 //! - [`share`]: what a claim hands out of what it found, within its limits.
 //! - [`model`]: a whole store as a plain list of messages, to run beside a real one and judge it.
 //!
-//! The names `O1` to `O11` in these pages are the ordering rules of the outbox's contract.
+//! The names `O1` to `O11` in these pages are the ordering rules of the outbox's contract, `S14` and `S15` the
+//! obligations of its stores about stopped topics.
 
 pub mod history;
 pub mod lane;

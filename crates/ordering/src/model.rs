@@ -6,11 +6,13 @@ mod fault;
 mod message;
 mod operate;
 mod settle;
+mod stop;
 
 pub use claim::{Given, Handed, Report, Request};
 pub use fault::Fault;
 pub use message::{Block, Message};
 pub use settle::Outcome;
+pub use stop::Cause;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +29,7 @@ use crate::state::State;
 /// exactly which messages are pending, dead, published or gone, and their attempts and tries.
 ///
 /// Times are milliseconds since the model began. `K` is the type of ordering keys, `I` that of
-/// message ids; positions are the store's numbers.
+/// message ids; positions are the store's numbers, topics are numbers of the test's choice.
 ///
 /// ```
 /// use outbox_ordering::model::{Fault, Given, Handed, Model, Outcome, Report, Request};
@@ -68,6 +70,8 @@ pub struct Model<K, I> {
     open: BTreeMap<Tx, Vec<Message<K, I>>>,
     /// The keys that wait. A block whose time has come is inert.
     blocks: BTreeMap<K, Block>,
+    /// The topics that are stopped, and those that may still keep messages back.
+    stops: BTreeMap<u32, stop::Stop>,
     leases: Vec<Lease<I>>,
     /// The lease that counts for each lane, ended or not.
     current: BTreeMap<u32, LeaseId>,
@@ -112,6 +116,7 @@ impl<K: Ord + Clone, I: Eq + Clone> Model<K, I> {
             messages: Vec::new(),
             open: BTreeMap::new(),
             blocks: BTreeMap::new(),
+            stops: BTreeMap::new(),
             leases: Vec::new(),
             current: BTreeMap::new(),
             born: 0,
@@ -128,14 +133,28 @@ impl<K: Ord + Clone, I: Eq + Clone> Model<K, I> {
     }
 
     /// Saves a message in a transaction, at the position that the real store gave it. With `due`
-    /// it is scheduled for that time. In a transaction that has ended nothing is saved.
+    /// it is scheduled for that time. In a transaction that has ended nothing is saved. Its topic is 0.
     pub fn save(&mut self, tx: Tx, position: i64, id: I, key: Option<K>, due: Option<u64>) {
+        self.save_in(tx, 0, position, id, key, due);
+    }
+
+    /// As [`save`](Self::save), for a message of this topic. A key has one topic only.
+    pub fn save_in(
+        &mut self,
+        tx: Tx,
+        topic: u32,
+        position: i64,
+        id: I,
+        key: Option<K>,
+        due: Option<u64>,
+    ) {
         self.born += 1;
         let born = self.born;
         if let Some(saved) = self.open.get_mut(&tx) {
             saved.push(Message {
                 id,
                 position: Some(position),
+                topic,
                 key,
                 state: if due.is_some() {
                     State::Scheduled
@@ -232,6 +251,7 @@ impl<K: fmt::Debug, I: fmt::Debug> fmt::Debug for Model<K, I> {
             .field("messages", &self.messages)
             .field("open", &self.open)
             .field("blocks", &self.blocks)
+            .field("stops", &self.stops)
             .field("current", &self.current)
             .finish_non_exhaustive()
     }

@@ -1,5 +1,5 @@
 //! A small right world for property tests: a store, two relays with real lanes, a broker that may
-//! receive without confirming, operators, crashes and time. The model judges its claims, and it
+//! receive without confirming, operators, crashes, topics that are stopped, and time. The model judges its claims, and it
 //! records its history.
 
 mod action;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::history::{self, Line, What};
 use crate::lane::{Entry, Lane, Verdict};
-use crate::model::{Given, Handed, LeaseId, Model, Report, Request, Tx};
+use crate::model::{Cause, Given, Handed, LeaseId, Message, Model, Report, Request, Tx};
 use crate::state::State;
 
 pub(crate) use action::{Action, actions};
@@ -20,6 +20,7 @@ pub(crate) type Id = u32;
 pub(crate) type Event = history::Event<Key, Id, LeaseId>;
 
 const LANES: u32 = 2;
+pub(crate) const TOPICS: u32 = 2;
 const LEASE: u64 = 100;
 
 pub(crate) struct World {
@@ -33,6 +34,8 @@ pub(crate) struct World {
     lanes: BTreeMap<u32, (LeaseId, u64)>,
     /// The position of each message as the store knows it.
     positions: BTreeMap<Id, i64>,
+    /// Of each topic the message that is let through.
+    let_through: BTreeMap<u32, Id>,
     last_id: Id,
     last_position: i64,
 }
@@ -47,6 +50,7 @@ impl World {
             relays: [Vec::new(), Vec::new()],
             lanes: BTreeMap::new(),
             positions: BTreeMap::new(),
+            let_through: BTreeMap::new(),
             last_id: 0,
             last_position: 0,
         }
@@ -79,6 +83,19 @@ impl World {
             } => {
                 self.claim(relay, first, max_lanes, limit);
             }
+            Action::Pause { topic, time } => {
+                self.model.pause(topic, time);
+                self.let_through.remove(&topic);
+            }
+            Action::Down { topic, lease } => {
+                self.model.stop(topic, lease);
+                self.let_through.remove(&topic);
+            }
+            Action::LetThrough { topic } => self.let_through(topic),
+            Action::Resume { topic } => {
+                self.model.resume(topic);
+            }
+            Action::Free => self.model.freed(),
             Action::Advance { by } => self.model.advance(by),
             Action::Redrive { pick } => self.redrive(pick),
             Action::Discard { pick } => self.discard(pick),
@@ -111,8 +128,9 @@ impl World {
         }
         let at = usize::try_from(message).expect("tests are short") % self.open.len();
         let due = due_in.map(|after| self.model.now() + after);
+        let topic = key.map_or(message / 2, |key| u32::from(key) / 2) % TOPICS;
         self.model
-            .save(self.open[at].0, position, message, key, due);
+            .save_in(self.open[at].0, topic, position, message, key, due);
         self.open[at].1.push(message);
         self.positions.insert(message, position);
         let line = if due.is_some() {
@@ -209,23 +227,50 @@ impl World {
 
     /// What the store hands out of a lane that nobody holds.
     fn due(&self, lane: u32, limit: usize) -> Vec<Given<Id>> {
+        let due = self.due_whatever_its_topic(lane);
+        let goes = |(at, message): &(usize, &Message<Key, Id>)| {
+            let heads = || {
+                let mut before = due[..*at].iter();
+                message.key.is_none() || before.all(|other| other.key != message.key)
+            };
+            self.model.stopped(message.topic).is_none()
+                || (self.let_through.get(&message.topic) == Some(&message.id) && heads())
+        };
+        let given = due.iter().copied().enumerate().filter(goes);
+        let given = given.map(|(_, message)| Given {
+            position: self.positions[&message.id],
+            id: message.id,
+            attempts: message.attempts,
+            tries: message.tries,
+        });
+        given.take(limit).collect()
+    }
+
+    fn due_whatever_its_topic(&self, lane: u32) -> Vec<&Message<Key, Id>> {
         let now = self.model.now();
         let unkeyed = self.model.messages().filter(|message| {
             let here = message.key.is_none() && message.id % LANES == lane;
             here && message.state.is_pending() && message.due <= now
         });
-        let mut given: Vec<_> = unkeyed
-            .chain(self.model.runnable(lane))
-            .map(|message| Given {
-                position: self.positions[&message.id],
-                id: message.id,
-                attempts: message.attempts,
-                tries: message.tries,
-            })
-            .collect();
-        given.sort_by_key(|one| one.position);
-        given.truncate(limit);
-        given
+        let mut due: Vec<_> = unkeyed.chain(self.model.runnable(lane)).collect();
+        due.sort_by_key(|message| self.positions[&message.id]);
+        due
+    }
+
+    /// Lets the first message of a topic through that is due, if its destination is down.
+    fn let_through(&mut self, topic: u32) {
+        let down = matches!(self.model.stopped(topic), Some((Cause::Destination, _)));
+        let lanes = (0..LANES).flat_map(|lane| self.due_whatever_its_topic(lane));
+        let first = lanes
+            .into_iter()
+            .find(|message| message.topic == topic && message.state != State::Held);
+        let first = first.map(|message| message.id).filter(|_| down);
+        self.model
+            .probe(topic, first.is_some())
+            .expect("a relay stopped the topic");
+        if let Some(first) = first {
+            self.let_through.insert(topic, first);
+        }
     }
 
     fn scheduled(&self, handed: &Handed<Id>) -> Vec<Id> {

@@ -6,6 +6,7 @@
 mod op;
 mod record;
 mod relay;
+mod stops;
 mod world;
 
 use std::env;

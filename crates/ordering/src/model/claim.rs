@@ -101,7 +101,7 @@ impl<K: Ord + Clone, I: Eq + Clone> Model<K, I> {
     }
 
     /// What a store may hand out of a lane now, at most, in position order: every message of a key
-    /// of the lane that is due and whose key does not wait. It does not look at leases.
+    /// of the lane that is due and whose key does not wait. It looks neither at leases nor at stops.
     #[must_use]
     pub fn runnable(&self, lane: u32) -> Vec<&Message<K, I>> {
         let of_lane = |key: &K| (self.lane_of)(key) == lane && self.block(key).is_none();
@@ -126,6 +126,7 @@ impl<K: Ord + Clone, I: Eq + Clone> Model<K, I> {
         self.messages
             .iter()
             .filter(|message| message.state.is_pending() && self.is_past(message.due))
+            .filter(|message| !self.may_be_kept(message))
             .find_map(|message| match (&message.key, lanes) {
                 (Some(key), lanes) if self.block(key).is_none() => {
                     let lane = (self.lane_of)(key);
@@ -192,7 +193,9 @@ impl<K: Ord + Clone, I: Eq + Clone> Model<K, I> {
             if let Some(key) = &message.key {
                 self.judge_key(key, position, message)?;
             }
-            if message.state == State::Scheduled {
+            let (topic, joins) = (message.topic, message.state == State::Scheduled);
+            self.judge_topic(topic, position)?;
+            if joins {
                 self.take(index, Step::Join);
             }
             self.take(index, Step::Claim);

@@ -84,6 +84,18 @@ pub enum Fault {
         /// The position of the dead letter.
         dead: i64,
     },
+    /// A message was handed out while its topic is stopped, and it is not the one that is let through (S14).
+    TopicStopped {
+        /// Its position.
+        position: i64,
+        /// Its topic.
+        topic: u32,
+    },
+    /// A message was let through of a topic that no relay stopped (S14).
+    LetThrough {
+        /// The topic.
+        topic: u32,
+    },
     /// A message was handed out without one that precedes it (O2).
     Overtakes {
         /// Its position.
@@ -166,6 +178,14 @@ impl fmt::Display for Fault {
             Self::KeyHeld { position, dead } => write!(
                 f,
                 "message {position} was handed out while the dead letter {dead} holds its key (O9)"
+            ),
+            Self::TopicStopped { position, topic } => write!(
+                f,
+                "message {position} was handed out while its topic {topic} is stopped (S14)"
+            ),
+            Self::LetThrough { topic } => write!(
+                f,
+                "a message of topic {topic} was let through, which no relay stopped (S14)"
             ),
             Self::Overtakes {
                 position,

@@ -9,6 +9,8 @@ pub struct Message<K, I> {
     pub id: I,
     /// Its position. `None` after a redrive to the tail, until a claim tells it.
     pub position: Option<i64>,
+    /// Its topic.
+    pub topic: u32,
     /// Its ordering key.
     pub key: Option<K>,
     /// Its state. The model sets nothing aside, so only a message that waits for its own retry is

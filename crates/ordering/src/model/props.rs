@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::lane::Verdict;
 use crate::state::State;
-use crate::world::{Action, Id, Key, World, actions};
+use crate::world::{Action, Id, Key, TOPICS, World, actions};
 
 type Judge = Model<Key, Id>;
 
@@ -65,7 +65,27 @@ fn refuses_what_is_wrong(model: &Judge, request: &Request, report: &Report<Id>) 
             })
         );
         refuses_a_key_that_waits(model, request, *lane);
+        refuses_a_stopped_topic(model, request, report, at);
     }
+}
+
+/// Whatever is handed out right must not be once its topic is stopped.
+fn refuses_a_stopped_topic(model: &Judge, request: &Request, report: &Report<Id>, at: usize) {
+    let first = report.lanes[at].given[0];
+    let message = model.messages().find(|message| message.id == first.id);
+    let topic = message.expect("only saved messages are claimed").topic;
+    let mut paused = model.clone();
+    paused.pause(topic, None);
+    let only = Report {
+        lanes: vec![report.lanes[at].clone()],
+        moved: 0,
+    };
+    let position = first.position;
+    let fault = Fault::TopicStopped { position, topic };
+    assert_eq!(paused.claimed(request, &only).err(), Some(fault));
+    let mut resumed = paused;
+    resumed.resume(topic);
+    assert!(resumed.claimed(request, &only).is_ok());
 }
 
 fn refuses_a_key_that_waits(model: &Judge, request: &Request, lane: u32) {
@@ -113,6 +133,10 @@ proptest! {
         for action in actions {
             world.take(action);
         }
+        for topic in 0..TOPICS {
+            world.take(Action::Resume { topic });
+        }
+        world.take(Action::Free);
         world.take(Action::Crash { relay: 0 });
         world.take(Action::Crash { relay: 1 });
         world.take(Action::Advance { by: 1_000 });

@@ -2,6 +2,7 @@
 
 mod claims;
 mod outcomes;
+mod stops;
 
 use super::*;
 use crate::state::AfterDeath;

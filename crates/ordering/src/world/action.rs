@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Key, LANES};
+use super::{Key, LANES, TOPICS};
 use crate::lane::Verdict;
 use crate::state::AfterDeath;
 
@@ -58,6 +58,21 @@ pub(crate) enum Action {
     Discard {
         pick: usize,
     },
+    Pause {
+        topic: u32,
+        time: Option<u64>,
+    },
+    Down {
+        topic: u32,
+        lease: u64,
+    },
+    LetThrough {
+        topic: u32,
+    },
+    Resume {
+        topic: u32,
+    },
+    Free,
 }
 
 pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
@@ -93,6 +108,12 @@ pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
         8 => (1..60_u64).prop_map(|by| Action::Advance { by }),
         3 => pick.prop_map(|pick| Action::Redrive { pick }),
         2 => pick.prop_map(|pick| Action::Discard { pick }),
+        1 => (0..TOPICS, prop::option::of(1..200_u64))
+            .prop_map(|(topic, time)| Action::Pause { topic, time }),
+        3 => (0..TOPICS, 1..200_u64).prop_map(|(topic, lease)| Action::Down { topic, lease }),
+        6 => (0..TOPICS).prop_map(|topic| Action::LetThrough { topic }),
+        3 => (0..TOPICS).prop_map(|topic| Action::Resume { topic }),
+        3 => Just(Action::Free),
     ];
     prop::collection::vec(action, 0..250)
 }

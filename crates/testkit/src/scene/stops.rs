@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox_message::{Key, Message, Topic};
+use outbox_message::{Key, Message, OrderingKey, PartitionKey, Topic};
 use outbox_store::{DestinationStop, OutboxOperator, OutboxStore, StoppedTopic};
 
 use super::{Scene, TOPIC, rounds, secs};
@@ -40,16 +40,19 @@ pub(crate) fn down(relay: &str, lease: Duration, error: &str) -> DestinationStop
 impl<H: Harness> Scene<H> {
     /// A key of [`OTHER`] whose messages share the lane of a key of [`TOPIC`].
     pub(crate) fn other_key_beside(&self, key: &str) -> String {
+        let key = self.other_keys_beside(key).next();
+        key.expect("every lane has keys").key.to_string()
+    }
+
+    /// All of them, without end.
+    pub(crate) fn other_keys_beside(&self, key: &str) -> impl Iterator<Item = OrderingKey> {
         let (lane, lanes) = (self.lane(key), self.store().lanes());
-        let keys = (0..).map(|n| format!("o{n}"));
-        let lane_of = |key: &String| {
-            other(key.as_str(), "")
-                .ordering_key()
-                .map(|k| k.lane(lanes))
-        };
-        keys.into_iter()
-            .find(|key| lane_of(key) == Some(lane))
-            .expect("every lane has keys")
+        (0_u64..)
+            .map(|n| OrderingKey {
+                topic: topic(OTHER),
+                key: PartitionKey::new(format!("o{n}")).expect("it is short"),
+            })
+            .filter(move |key| key.lane(lanes) == lane)
     }
 
     /// Pauses [`TOPIC`], for a time or until it is resumed.

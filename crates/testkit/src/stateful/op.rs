@@ -3,6 +3,8 @@
 
 use proptest::{collection::vec, option, prelude::*};
 
+use super::stops::Stop;
+
 /// One history.
 #[derive(Debug, Clone)]
 pub(super) struct History {
@@ -48,6 +50,8 @@ pub(super) enum Op {
     Discard { limit: usize },
     /// An operator makes a key due.
     RetryNow { key: usize },
+    /// Something happens to a whole topic.
+    Stop { topic: usize, stop: Stop },
 }
 
 /// What a claim asks for.
@@ -62,7 +66,8 @@ pub(super) struct Ask {
 /// A message to save.
 #[derive(Debug, Clone)]
 pub(super) struct NewMessage {
-    pub(super) key: Option<usize>,
+    /// Without a key, it is of this topic.
+    pub(super) key: Result<usize, usize>,
     /// It falls due after this many steps and a half.
     pub(super) due: Option<u64>,
     pub(super) bytes: usize,
@@ -99,11 +104,24 @@ pub(super) enum Reply {
 
 pub(super) fn history() -> impl Strategy<Value = History> {
     let relays = prop_oneof![3 => Just(Relays::Lawful), 1 => Just(Relays::Reckless)];
-    (relays, 1..9_usize, vec(op(), 1..90)).prop_map(|(relays, keys, ops)| History {
-        relays,
-        keys,
-        ops,
-    })
+    let ops = prop_oneof![vec(op(), 1..90), vec(op_with_stops(), 1..90)];
+    (relays, 1..9_usize, ops).prop_map(|(relays, keys, ops)| History { relays, keys, ops })
+}
+
+/// As [`op`], with topics that are stopped now and then.
+fn op_with_stops() -> impl Strategy<Value = Op> {
+    let stop = prop_oneof![
+        2 => option::of(0..4_u64).prop_map(|steps| Stop::Pause { steps }),
+        4 => (0..6_u64).prop_map(|steps| Stop::Down { steps }),
+        4 => Just(Stop::Probe),
+        3 => Just(Stop::Start),
+        2 => Just(Stop::Resume),
+        4 => Just(Stop::Free),
+    ];
+    prop_oneof![
+        4 => op(),
+        1 => (0..2_usize, stop).prop_map(|(topic, stop)| Op::Stop { topic, stop }),
+    ]
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -139,11 +157,8 @@ fn ask() -> impl Strategy<Value = Ask> {
 
 fn new_message() -> impl Strategy<Value = NewMessage> {
     let due = option::weighted(0.2, 0..4_u64);
-    (option::weighted(0.9, 0..8_usize), due, 0..60_usize).prop_map(|(key, due, bytes)| NewMessage {
-        key,
-        due,
-        bytes,
-    })
+    let key = prop_oneof![9 => (0..8_usize).prop_map(Ok), 1 => (0..2_usize).prop_map(Err)];
+    (key, due, 0..60_usize).prop_map(|(key, due, bytes)| NewMessage { key, due, bytes })
 }
 
 fn reply() -> impl Strategy<Value = Reply> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox_message::{Lane, OrderingKey, Position};
+use outbox_message::{Lane, Message, OrderingKey, Position};
 use outbox_ordering::{
     Model,
     model::{Fault, Tx},
@@ -17,10 +17,11 @@ use super::{
     op::{Ask, End, NewMessage, Op, Relays},
     record::Record,
     relay::HeldLane,
+    stops::{TOPICS, number},
 };
 use crate::{
     Harness,
-    scene::{Scene, all_dead, ask, message, ordering_key},
+    scene::{Scene, all_dead, ask, ordering_key},
 };
 
 /// One step of time. Everything that ends, ends half a step beside the grid, and a history takes far less real time than that,
@@ -33,7 +34,7 @@ const SLACK_MS: u64 = 400_000;
 pub(super) struct World<H: Harness> {
     pub(super) scene: Scene<H>,
     pub(super) relays: Relays,
-    keys: Vec<String>,
+    keys: Vec<OrderingKey>,
     pub(super) model: Model<OrderingKey, String>,
     pub(super) record: Record,
     open: Vec<Open<H>>,
@@ -56,8 +57,16 @@ impl<H: Harness> World<H> {
             move |key: &OrderingKey| u32::from(key.lane(lanes).0),
             SLACK_MS,
         );
-        let mut keys = scene.keys_together(5);
-        keys.extend(scene.keys_apart().into_iter().take(4).skip(1));
+        let mut names = scene.keys_together(5);
+        names.extend(scene.keys_apart().into_iter().take(4).skip(1));
+        let mut keys: Vec<_> = names.iter().map(|key| ordering_key(key)).collect();
+        // Some of another topic, in the same lanes.
+        for nth in [1, 3, 6] {
+            keys[nth] = scene
+                .other_keys_beside(&names[nth])
+                .nth(nth)
+                .expect("every lane has keys");
+        }
         keys.truncate(key_count);
         Self {
             scene,
@@ -114,11 +123,12 @@ impl<H: Harness> World<H> {
             Op::Redrive { limit } => self.redrive(*limit).await,
             Op::Discard { limit } => self.discard(*limit).await,
             Op::RetryNow { key } => {
-                let key = ordering_key(&self.keys[key % self.keys.len()]);
+                let key = self.keys[key % self.keys.len()].clone();
                 let retried = self.scene.store().retry_now(&key).await;
                 retried.expect("the store answers");
                 self.model.retry_now(&key);
             }
+            Op::Stop { topic, stop } => self.stop(*topic, *stop).await,
         }
     }
 
@@ -142,6 +152,7 @@ impl<H: Harness> World<H> {
             self.close(true).await;
         }
         self.compare().await;
+        self.end_stops().await;
         self.advance(20).await;
         self.drain().await;
         self.compare().await;
@@ -165,10 +176,8 @@ impl<H: Harness> World<H> {
         for new in messages {
             self.saved += 1;
             let id = format!("m{}", self.saved);
-            let key = new.key.map(|key| self.keys[key % self.keys.len()].as_str());
-            let message = message(key, vec![b'x'; new.bytes])
-                .with_id(&id)
-                .expect("it is short");
+            let key = new.key.map(|key| &self.keys[key % self.keys.len()]);
+            let message = message(key, vec![b'x'; new.bytes], &id);
             let after = new.due.map(|steps| steps * STEP_MS + STEP_MS / 2);
             let save = Save {
                 due: after.map(|ms| Due::After(Duration::from_millis(ms))),
@@ -184,8 +193,9 @@ impl<H: Harness> World<H> {
             let scheduled = due.is_some();
             self.record
                 .saved(now, &id, key.clone(), position, scheduled);
+            let topic = number(&message.topic);
             self.model
-                .save(open.model, position.0, id.clone(), key, due);
+                .save_in(open.model, topic, position.0, id.clone(), key, due);
             open.ids.push(id);
         }
         let can_wait = H::CAPABILITIES.concurrent_writers && H::CAPABILITIES.claims_beside_writers;
@@ -297,11 +307,22 @@ impl<H: Harness> World<H> {
     }
 }
 
+/// A message of a key, or of a topic.
+fn message(key: Result<&OrderingKey, usize>, payload: Vec<u8>, id: &str) -> Message {
+    let (topic, key) = match key {
+        Ok(key) => (key.topic.as_str(), Some(key.key.clone())),
+        Err(topic) => (TOPICS[topic], None),
+    };
+    let message = Message::new(topic, payload).and_then(|message| message.with_key(key));
+    let message = message.and_then(|message| message.with_id(id));
+    message.expect("its parts keep the limits")
+}
+
 #[track_caller]
 pub(super) fn judged<T>(verdict: Result<T, Fault>) -> T {
     verdict.unwrap_or_else(|fault| panic!("the model objects: {fault}"))
 }
 
-fn count(items: impl Iterator) -> u64 {
+pub(super) fn count(items: impl Iterator) -> u64 {
     u64::try_from(items.count()).expect("a history is short")
 }
