@@ -43,6 +43,10 @@
 mod readme {}
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/running.md")]
+mod running {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/testing.md")]
 mod testing {}
 
