@@ -71,10 +71,12 @@ pub enum Layout {
         /// Which messages are framed.
         frame: Frame,
     },
-    /// The lists of a Laravel queue: an element is the payload, which must be a job of Laravel.
+    /// The lists of a Laravel queue: an element is the payload.
     Laravel {
         /// The name of the queue as Laravel knows it; the key of the list is `queues:` and this.
         queue: Template,
+        /// Which payloads are taken.
+        jobs: Jobs,
     },
     /// A stream for each topic: an entry has fields for all parts of a message.
     Stream {
@@ -96,6 +98,18 @@ pub enum Frame {
     Always,
     /// None: headers, id and content type are left out.
     Never,
+}
+
+/// Which payloads a Laravel queue takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Jobs {
+    /// Those that Laravel's workers can take: JSON objects with a number as `attempts`, as envelopes are. Anything else would
+    /// be lost when a worker takes it, and is malformed.
+    #[default]
+    Checked,
+    /// All, for consumers that are no workers of Laravel.
+    Unchecked,
 }
 
 impl RedisConfig {
@@ -145,6 +159,7 @@ impl Layout {
     pub fn laravel() -> Self {
         Self::Laravel {
             queue: Template::topic(),
+            jobs: Jobs::Checked,
         }
     }
 
@@ -159,7 +174,7 @@ impl Layout {
     /// What names the list or stream.
     pub(crate) fn template(&self) -> &Template {
         match self {
-            Self::List { queue, .. } | Self::Laravel { queue } => queue,
+            Self::List { queue, .. } | Self::Laravel { queue, .. } => queue,
             Self::Stream { stream, .. } => stream,
         }
     }

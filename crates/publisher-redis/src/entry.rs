@@ -6,7 +6,7 @@ use outbox_message::Message;
 use outbox_publisher::{PublishError, PublishErrorKind};
 use serde_json::json;
 
-use crate::{Frame, Layout, frame, job, limits::Limits};
+use crate::{Frame, Jobs, Layout, frame, job, limits::Limits};
 
 /// What the length of a part costs beside its bytes.
 const PART_OVERHEAD: usize = 64;
@@ -24,8 +24,10 @@ impl<'a> Entry<'a> {
     ) -> Result<Self, PublishError> {
         let entry = match layout {
             Layout::List { frame, .. } => Self(vec![element(message, *frame)?]),
-            Layout::Laravel { .. } => {
-                job::check(&message.payload).map_err(malformed)?;
+            Layout::Laravel { jobs, .. } => {
+                if *jobs == Jobs::Checked {
+                    job::check(&message.payload).map_err(malformed)?;
+                }
                 Self(vec![Cow::Borrowed(&*message.payload)])
             }
             Layout::Stream { .. } => Self(fields(message)),

@@ -31,7 +31,7 @@ mod publisher;
 mod template;
 mod url;
 
-pub use config::{Frame, Identity, Layout, RedisConfig, Tls};
+pub use config::{Frame, Identity, Jobs, Layout, RedisConfig, Tls};
 pub use publisher::RedisPublisher;
 pub use template::{InvalidTemplate, Template};
 pub use url::InvalidUrl;

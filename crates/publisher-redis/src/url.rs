@@ -91,8 +91,8 @@ pub(crate) fn read(text: &str) -> Result<RedisConfig, InvalidUrl> {
     if let Some(replicas) = parameters.parse("wait_replicas", "write a number of replicas")? {
         config.wait_replicas = replicas;
     }
-    if let Some(millis) = parameters.parse("connect_timeout_ms", "write milliseconds")? {
-        config.connect_timeout = Duration::from_millis(millis);
+    if let Some(seconds) = parameters.parse("connect_timeout", "write seconds")? {
+        config.connect_timeout = Duration::from_secs(seconds);
     }
     Ok(config)
 }
@@ -126,7 +126,7 @@ fn decoded(text: &str) -> Result<String, InvalidUrl> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, Identity, Layout, Tls};
+    use crate::{Frame, Identity, Jobs, Layout, Template, Tls};
 
     fn refused(url: &str) -> String {
         read(url).unwrap_err().to_string()
@@ -136,7 +136,7 @@ mod tests {
     fn a_url_says_everything() {
         let config = read(
             "rediss://outbox:p%40ss%2Fword@cache.internal:7000/3?queue=jobs:{topic}&frame=always&wait_replicas=2\
-             &max_bytes=1000&connect_timeout_ms=1500&ca=/etc/ca.pem&cert=/etc/c.pem&key=/etc/k.pem",
+             &max_bytes=1000&connect_timeout=3&ca=/etc/ca.pem&cert=/etc/c.pem&key=/etc/k.pem",
         )
         .unwrap();
         assert_eq!(config.host, "cache.internal");
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(config.username.as_deref(), Some("outbox"));
         assert_eq!(config.password.as_deref(), Some("p@ss/word"));
         assert_eq!((config.wait_replicas, config.max_bytes), (2, Some(1000)));
-        assert_eq!(config.connect_timeout, Duration::from_millis(1500));
+        assert_eq!(config.connect_timeout, Duration::from_secs(3));
         let identity = Identity {
             certificate: "/etc/c.pem".into(),
             key: "/etc/k.pem".into(),
@@ -169,6 +169,11 @@ mod tests {
         assert_eq!((config.tls, config.layout), (None, Layout::list()));
         let of = |url| read(url).unwrap().layout;
         assert_eq!(of("redis://h?layout=laravel"), Layout::laravel());
+        let unchecked = Layout::Laravel {
+            queue: Template::topic(),
+            jobs: Jobs::Unchecked,
+        };
+        assert_eq!(of("redis://h?layout=laravel&jobs=unchecked"), unchecked);
         assert_eq!(of("redis://h/?layout=stream"), Layout::stream());
         let keeps_all = Layout::Stream {
             stream: "{orders}:{key}"
@@ -180,6 +185,8 @@ mod tests {
         let url = "redis://h/0?layout=stream&max_len=0&stream={{orders}}:{key}";
         assert_eq!(of(url), keeps_all);
         assert_eq!(read("redis://[::1]:7/").unwrap().host, "::1");
+        let plus = read("redis://h/?queue=a+b%20%7Btopic%7D").unwrap().layout;
+        assert_eq!(plus.template().to_string(), "a+b {topic}");
         assert_eq!(read("redis://:p@h").unwrap().password.as_deref(), Some("p"));
     }
 
@@ -200,6 +207,7 @@ mod tests {
                 "frame",
                 "layout=list",
             ),
+            ("redis://h/?jobs=checked", "jobs", "layout=laravel"),
             ("redis://h/?ca=/a", "ca", "rediss://"),
             ("rediss://h/?cert=/a", "cert", "key as well"),
         ] {
@@ -229,6 +237,10 @@ mod tests {
                 "max_len=-1, which is not understood: write a number of entries",
             ),
             ("redis://h/?frame=yes", "write headers, always or never"),
+            (
+                "redis://h/?layout=laravel&jobs=all",
+                "write checked or unchecked",
+            ),
             ("redis://h/x", "no number of a database: x"),
             ("redis:///0", "has no host"),
             ("rabbit://h", "rabbit: is no scheme of Redis"),

@@ -4,18 +4,20 @@ use std::{fmt::Display, num::NonZeroU64, path::PathBuf, str::FromStr};
 
 use ::url::Url;
 
-use crate::{Frame, Identity, InvalidUrl, Layout, Template, Tls};
+use super::decoded;
+use crate::{Frame, Identity, InvalidUrl, Jobs, Layout, Template, Tls};
 
 /// All parameters, in the order in which people read of them.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "layout",
     "queue",
     "frame",
+    "jobs",
     "stream",
     "max_len",
     "wait_replicas",
     "max_bytes",
-    "connect_timeout_ms",
+    "connect_timeout",
     "ca",
     "cert",
     "key",
@@ -27,17 +29,21 @@ pub(super) struct Parameters(Vec<(&'static str, String)>);
 impl Parameters {
     pub(super) fn read(url: &Url) -> Result<Self, InvalidUrl> {
         let mut found: Vec<(&'static str, String)> = Vec::new();
-        for (name, value) in url.query_pairs() {
+        let pairs = url.query().unwrap_or_default().split('&');
+        for pair in pairs.filter(|pair| !pair.is_empty()) {
+            // A plus is a plus: this is no form.
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decoded(name)?, decoded(value)?);
             let Some(known) = KNOWN.iter().find(|known| **known == name) else {
                 return Err(InvalidUrl::Unknown {
-                    name: name.into_owned(),
+                    name,
                     known: KNOWN.join(", "),
                 });
             };
             if found.iter().any(|(earlier, _)| earlier == known) {
-                return Err(InvalidUrl::Repeated(name.into_owned()));
+                return Err(InvalidUrl::Repeated(name));
             }
-            found.push((*known, value.into_owned()));
+            found.push((*known, value));
         }
         Ok(Self(found))
     }
@@ -112,6 +118,7 @@ impl Parameters {
         match &*layout {
             "list" => {
                 self.refuse(&["stream", "max_len"], "layout=stream")?;
+                self.refuse(&["jobs"], "layout=laravel")?;
                 Ok(Layout::List {
                     frame: self.frame()?,
                     queue: self.template("queue")?,
@@ -121,11 +128,13 @@ impl Parameters {
                 self.refuse(&["stream", "max_len"], "layout=stream")?;
                 self.refuse(&["frame"], "layout=list")?;
                 Ok(Layout::Laravel {
+                    jobs: self.jobs()?,
                     queue: self.template("queue")?,
                 })
             }
             "stream" => {
                 self.refuse(&["queue"], "layout=list and layout=laravel")?;
+                self.refuse(&["jobs"], "layout=laravel")?;
                 self.refuse(&["frame"], "layout=list")?;
                 let stream = self.template("stream")?;
                 let reason = "write a number of entries, or 0 to keep all";
@@ -140,6 +149,17 @@ impl Parameters {
                 layout,
                 "write list, laravel or stream",
             )),
+        }
+    }
+
+    fn jobs(&mut self) -> Result<Jobs, InvalidUrl> {
+        match self.take("jobs") {
+            None => Ok(Jobs::default()),
+            Some((name, value)) => match &*value {
+                "checked" => Ok(Jobs::Checked),
+                "unchecked" => Ok(Jobs::Unchecked),
+                _ => Err(not_understood(name, value, "write checked or unchecked")),
+            },
         }
     }
 
