@@ -1,9 +1,10 @@
 //! `cargo xtask services`: the servers of the tests for people. They run on when the command has ended.
 
 use clap::Subcommand;
-use outbox_test_servers::{Postgres, Service, Services};
+use outbox_test_servers::{Missing, Postgres, Service, Services};
 
-use crate::server::{self, failure};
+use crate::server::failure;
+use crate::server::install::install;
 use crate::shell::Result;
 
 /// What to do with the services.
@@ -21,7 +22,7 @@ pub(crate) fn run(action: Action) -> Result {
     let services = Services::find().map_err(failure)?;
     match action {
         Action::Up => {
-            server::provide()?;
+            provide()?;
             let postgres = Postgres::find().map_err(failure)?;
             print(&services.up(&postgres).map_err(failure)?);
             println!("\nthe data:   {}", services.folder().display());
@@ -34,6 +35,20 @@ pub(crate) fn run(action: Action) -> Result {
         }
         Action::Status => print(&services.status()),
     }
+    Ok(())
+}
+
+/// Sees to it that all of them are installed. Only Postgres is needed; what else is missing is told.
+fn provide() -> Result {
+    let missing = outbox_test_servers::missing();
+    let packages: Vec<_> = missing
+        .iter()
+        .map(|Missing { package, .. }| *package)
+        .collect();
+    if packages.is_empty() || install(&packages)? {
+        return Ok(());
+    }
+    println!("warning: not installed: {}", packages.join(" and "));
     Ok(())
 }
 

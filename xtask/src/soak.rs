@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::builder::PossibleValuesParser;
 
-use crate::server::Server;
+use crate::server::Servers;
 use crate::shell::{self, Failure, Result, cargo};
 
 mod table;
@@ -29,13 +29,13 @@ pub(crate) fn list() {
 pub(crate) fn run(names: &[String]) -> Result {
     let chosen =
         |scenario: &&Scenario| names.is_empty() || names.iter().any(|name| name == scenario.name);
-    let server = Server::find(&[])?;
+    let servers = Servers::find(&[])?;
     let mut times = Vec::new();
     let mut failures = Vec::new();
     for scenario in SCENARIOS.iter().filter(chosen) {
         println!("\n{}: {}", scenario.name, scenario.shows);
         let begin = Instant::now();
-        let done = soak(scenario, &server);
+        let done = soak(scenario, &servers);
         let word = if done.is_ok() { "ok" } else { "failed" };
         times.push((scenario.name, word, begin.elapsed().as_secs()));
         failures.extend(done.err());
@@ -47,9 +47,9 @@ pub(crate) fn run(names: &[String]) -> Result {
     Failure::join(failures)
 }
 
-fn soak(scenario: &Scenario, server: &Server) -> Result {
+fn soak(scenario: &Scenario, servers: &Servers) -> Result {
     let name = scenario.name;
-    let mut tests = command(scenario, &["--list"], server);
+    let mut tests = command(scenario, &["--list"], servers);
     let there = shell::read(&mut tests, "mend what cargo says above")?;
     if !there.lines().any(|line| line.ends_with(": test")) {
         return Err(Failure::new(
@@ -58,12 +58,12 @@ fn soak(scenario: &Scenario, server: &Server) -> Result {
         ));
     }
     shell::run(
-        &mut command(scenario, &["--nocapture"], server),
+        &mut command(scenario, &["--nocapture"], servers),
         &format!("read the report above, and run it alone: cargo xtask soak {name}"),
     )
 }
 
-fn command(scenario: &Scenario, more: &[&str], server: &Server) -> Command {
+fn command(scenario: &Scenario, more: &[&str], servers: &Servers) -> Command {
     let mut command = cargo(["test", "--profile", "ci"]);
     command
         .args(scenario.tests.split(' '))
@@ -71,6 +71,6 @@ fn command(scenario: &Scenario, more: &[&str], server: &Server) -> Command {
         .args(scenario.filter.split_whitespace())
         .args(more)
         .env("OUTBOX_SOAK", "1");
-    server.lend(&mut command);
+    servers.lend(&mut command);
     command
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test, doctest and example of the workspace with a Postgres for them, and the ten slowest
+//! `cargo xtask test`: every test, doctest and example of the workspace with servers for them, and the ten slowest
 //! tests.
 //!
 //! The tests run under plain `cargo test`. Stable libtest does not tell how long a test took, so each test program is
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::metadata::{self, Workspace};
-use crate::server::Server;
+use crate::server::Servers;
 use crate::shell::{self, Failure, Result, cargo};
 
 pub(crate) mod timed;
@@ -31,14 +31,14 @@ pub(crate) fn run(args: &[String]) -> Result {
     let chosen = args
         .iter()
         .any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
-    let server = Server::find(&[])?;
+    let servers = Servers::find(&[])?;
     let mut tests = cargo(["test", "--profile", "ci", "--no-fail-fast"]);
     tests
         .args((!chosen).then_some("--workspace"))
         .args(["--config", &runner()?])
         .args(args)
         .env(timed::TIMES, &times);
-    server.lend(&mut tests);
+    servers.lend(&mut tests);
     let tested = shell::run(
         &mut tests,
         "run the failed test alone: cargo xtask test -p <crate> <name>",
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result {
     print_slowest(&times);
     tested?;
     if args.is_empty() {
-        examples(&workspace, &server)?;
+        examples(&workspace, &servers)?;
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ fn print_slowest(times: &Path) {
 }
 
 /// Runs each example of the facade; `cargo test` has built them.
-fn examples(workspace: &Workspace, server: &Server) -> Result {
+fn examples(workspace: &Workspace, servers: &Servers) -> Result {
     let facade = workspace
         .packages
         .iter()
@@ -92,7 +92,7 @@ fn examples(workspace: &Workspace, server: &Server) -> Result {
             .join("ci/examples")
             .join(&example.name);
         let mut program = Command::new(program);
-        server.lend(&mut program);
+        servers.lend(&mut program);
         println!();
         shell::run(
             &mut program,

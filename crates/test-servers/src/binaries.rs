@@ -77,13 +77,6 @@ impl Binaries {
     }
 }
 
-/// Names what is not installed on this machine, by the names of Debian's packages.
-pub fn missing() -> Vec<&'static str> {
-    let postgres = Binaries::find().is_err().then_some("postgresql");
-    let pgbouncer = program("pgbouncer").is_none().then_some("pgbouncer");
-    postgres.into_iter().chain(pgbouncer).collect()
-}
-
 /// Finds a program that is no part of Postgres.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let folders = on_path().chain(SYSTEM.map(PathBuf::from));

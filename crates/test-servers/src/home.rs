@@ -169,8 +169,14 @@ pub(crate) fn running(home: &Path) -> Vec<Found> {
 
 /// Stops the servers that run in a home.
 pub(crate) fn stop_all(home: &Path, end: End) -> Result {
-    let mut found = running(home).into_iter();
-    found.try_for_each(|found| process::end(found.pid, &found.folder, found.kind.signal(end)))
+    stop(home, &kind::ALL, end)
+}
+
+/// Stops the servers of these kinds that run in a home.
+pub(crate) fn stop(home: &Path, kinds: &[&Kind], end: End) -> Result {
+    let running = running(home).into_iter();
+    let mut wanted = running.filter(|found| kinds.contains(&found.kind));
+    wanted.try_for_each(|found| process::end(found.pid, &found.folder, found.kind.signal(end)))
 }
 
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {

@@ -71,6 +71,11 @@ impl<B: Broker> Server<B> {
         })
     }
 
+    /// The environment variable with the URL of a server for tests, which [`shared`](Self::shared) takes.
+    pub fn variable() -> &'static str {
+        B::NEEDS.variable
+    }
+
     /// The URL of the server, with the user and the password if it asks for them, and without a path.
     pub fn url(&self) -> String {
         self.options.url(self.ports)
@@ -117,9 +122,12 @@ impl<B: Broker> Server<B> {
         self.end(End::AtOnce)
     }
 
-    /// Ends the server as an operator does: it writes everything down.
+    /// Ends the server as an operator does: it writes everything down. One that does not run is left alone.
     pub fn stop(&mut self) -> Result {
-        self.thaw()?;
+        if self.running.is_some() {
+            // A frozen one does not hear it.
+            self.thaw()?;
+        }
         self.end(End::Gently)
     }
 

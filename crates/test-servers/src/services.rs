@@ -1,23 +1,28 @@
-//! The same servers to play with: a Postgres, and a pgbouncer in front of it where one is installed. They outlive the
-//! program that starts them, and their data outlives them.
+//! The same servers to play with: a Postgres, and where they are installed a pgbouncer in front of it, a RabbitMQ, a NATS
+//! and a Redis. They outlive the program that starts them, and their data outlives them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
-use crate::broker;
+use crate::broker::{self, Broker, Ports};
 use crate::cluster::{self, start_server};
 use crate::home::{self, Base, Found, Home};
-use crate::kind::{EPMD, End, PGBOUNCER, POSTGRES};
+use crate::kind::{EPMD, End, Kind, NATS, PGBOUNCER, POSTGRES, RABBITMQ, REDIS};
 use crate::launch::{self, Group};
 use crate::pgbouncer::{self, Pooled, start_pooler};
-use crate::{Error, Options, Postgres, Result, template};
+use crate::{
+    Error, NatsOptions, Options, Postgres, RabbitMqOptions, RedisOptions, Result, template,
+};
 
 const HOME: &str = "services";
 
 /// The ports, if they are free.
 const POSTGRES_PORT: u16 = 15_432;
 const PGBOUNCER_PORT: u16 = 16_432;
+const RABBITMQ_PORT: u16 = 15_672;
+const NATS_PORT: u16 = 14_222;
+const REDIS_PORT: u16 = 16_379;
 const POOL_SIZE: u32 = 10;
 
 /// The servers of this checkout for people.
@@ -30,11 +35,11 @@ pub struct Services {
 /// A server that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// `postgres` or `pgbouncer`.
+    /// `postgres`, `pgbouncer`, `rabbitmq`, `nats` or `redis`.
     pub name: &'static str,
     /// The process id.
     pub pid: u32,
-    /// The URL of its database `postgres`.
+    /// Its URL; that of its database `postgres`, if it has any.
     pub url: String,
 }
 
@@ -53,37 +58,50 @@ impl Services {
         Ok(Self { account, base })
     }
 
-    /// Starts what does not run yet, and tells what runs then. Data that this Postgres cannot start with, such as those of
-    /// another version, are put aside as `data.old`.
+    /// Starts what is installed and does not run yet, and tells what runs then. Data that this Postgres cannot start with,
+    /// such as those of another version, are put aside as `data.old`.
     ///
     /// # Errors
     ///
-    /// A server does not start; the error tells what it said. A missing pgbouncer is none.
+    /// A server does not start; the error tells what it said. That one other than Postgres is not installed is none.
     pub fn up(&self, postgres: &Postgres) -> Result<Vec<Service>> {
         let home = Home::kept(&self.base, self.account, HOME)?;
-        if !self
-            .status()
-            .iter()
-            .any(|service| service.name == POSTGRES.name)
-        {
+        let running = self.status();
+        let runs = |kind: &Kind| running.iter().any(|service| service.name == kind.name);
+        if !runs(&POSTGRES) {
             // A pooler that is left leads to a port that is gone.
-            home::stop_all(home.folder(), End::Gently)?;
+            home::stop(home.folder(), &[&PGBOUNCER], End::AtOnce)?;
             start_postgres(postgres, &home)?;
         }
-        let running = self.status();
-        let server = cluster::recorded_port(&home.data());
-        if let (Some(server), [_], Ok(program)) = (server, &*running, pgbouncer::find()) {
-            let folder = home.folder().join(PGBOUNCER.name);
-            launch::on_free_port(Some(PGBOUNCER_PORT), |port| {
-                let pooled = Pooled {
-                    server,
-                    pool_size: POOL_SIZE,
-                    port,
-                };
-                start_pooler(&program, postgres, &home, &folder, pooled, Group::Own)
-            })?;
+        let pooler_runs = runs(&PGBOUNCER) && runs(&POSTGRES);
+        if let (false, Ok(program)) = (pooler_runs, pgbouncer::find()) {
+            start_pgbouncer(&program, postgres, &home)?;
+        }
+        if !runs(&RABBITMQ) {
+            // A name server that is left has the wrong port.
+            home::stop(home.folder(), &[&EPMD], End::AtOnce)?;
+            self.start::<RabbitMqOptions>(&home, RABBITMQ_PORT)?;
+        }
+        if !runs(&NATS) {
+            self.start::<NatsOptions>(&home, NATS_PORT)?;
+        }
+        if !runs(&REDIS) {
+            self.start::<RedisOptions>(&home, REDIS_PORT)?;
         }
         Ok(self.status())
+    }
+
+    /// Starts a broker, if it is installed.
+    fn start<B: Broker>(&self, home: &Home, preferred: u16) -> Result {
+        if B::NEEDS.find().is_none() {
+            return Ok(());
+        }
+        let pick = |number| Ports::free(Some(preferred).filter(|_| number == 1));
+        launch::on_free_ports(pick, |ports| {
+            let at = (home, self.account);
+            broker::launch(&B::default(), at, *ports, None, Group::Own)
+        })
+        .map(drop)
     }
 
     /// Tells what runs.
@@ -106,6 +124,22 @@ impl Services {
     pub fn folder(&self) -> PathBuf {
         self.base.folder().join(HOME)
     }
+}
+
+fn start_pgbouncer(program: &Path, postgres: &Postgres, home: &Home) -> Result {
+    let Some(server) = cluster::recorded_port(&home.data()) else {
+        return Ok(());
+    };
+    let folder = home.folder().join(PGBOUNCER.name);
+    launch::on_free_port(Some(PGBOUNCER_PORT), |port| {
+        let pooled = Pooled {
+            server,
+            pool_size: POOL_SIZE,
+            port,
+        };
+        start_pooler(program, postgres, home, &folder, pooled, Group::Own)
+    })
+    .map(drop)
 }
 
 fn start_postgres(postgres: &Postgres, home: &Home) -> Result {

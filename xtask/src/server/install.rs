@@ -17,7 +17,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<bool> {
     for mut command in commands(packages) {
         shell::run(
             &mut command,
-            "mend what apt-get says, or set OUTBOX_TEST_POSTGRES to the URL of a Postgres for tests",
+            "mend what apt-get says, or set OUTBOX_TEST_POSTGRES, and so on, to the URLs of servers for tests",
         )?;
     }
     Ok(true)
