@@ -93,6 +93,8 @@ impl ApiError {
             | 10_059
             | 10_076
             | 10_118 => PublishErrorKind::Unavailable,
+            // What a header of the message's own asks for; the server gives it the code of a failure of its own.
+            10_111 => PublishErrorKind::Rejected,
             _ => match self.code {
                 429 => PublishErrorKind::Throttled,
                 401 | 403 | 404 | 408 | 503 => PublishErrorKind::Unavailable,
@@ -216,7 +218,7 @@ mod tests {
             ),
             (Unavailable, 500, 10_118, "stream is offline"),
             (Rejected, 400, 10_071, "wrong last sequence: 4"),
-            (Rejected, 400, 10_111, "rollup not permitted"),
+            (Rejected, 500, 10_111, "rollup not permitted"),
             (Throttled, 429, 10_167, "too many requests"),
             (Unavailable, 503, 19_999, "of a later server"),
             (Rejected, 400, 19_999, "of a later server"),

@@ -209,6 +209,9 @@ async fn connect(
 
 impl ConnectError {
     fn new(address: &str, error: async_nats::ConnectError) -> Self {
+        if error.kind() == ConnectErrorKind::TimedOut {
+            return Self::slow(address);
+        }
         let refused = matches!(
             error.kind(),
             ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication

@@ -70,7 +70,8 @@ impl TestStream {
     /// A stream on a server that others use.
     pub(crate) async fn new() -> Self {
         let server = shared();
-        Self::on(server.port(), server.ca_file().unwrap().to_owned(), None).await
+        let ca = server.ca_file().unwrap().to_owned();
+        Self::on(("outbox", server.port()), ca, None).await
     }
 
     /// A stream on a server of its own.
@@ -80,13 +81,14 @@ impl TestStream {
 
     /// The same with other options, which keep the password and TLS.
     pub(crate) async fn alone_with(options: NatsOptions) -> Self {
+        Self::alone_as("outbox", options).await
+    }
+
+    /// The same, seen by another user than the one who publishes.
+    pub(crate) async fn alone_as(user: &str, options: NatsOptions) -> Self {
         let server = Nats::start(options).unwrap();
-        Self::on(
-            server.port(),
-            server.ca_file().unwrap().to_owned(),
-            Some(server),
-        )
-        .await
+        let (port, ca) = (server.port(), server.ca_file().unwrap().to_owned());
+        Self::on((user, port), ca, Some(server)).await
     }
 
     /// Options like those of all servers here.
@@ -94,10 +96,10 @@ impl TestStream {
         options()
     }
 
-    async fn on(port: u16, ca: PathBuf, own: Option<Nats>) -> Self {
+    async fn on((user, port): (&str, u16), ca: PathBuf, own: Option<Nats>) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let login = ConnectOptions::with_user_and_password("outbox".into(), PASSWORD.into());
+        let login = ConnectOptions::with_user_and_password(user.into(), PASSWORD.into());
         let client = login
             .request_timeout(Some(Duration::from_secs(2)))
             .connect(format!("nats://127.0.0.1:{port}"))
