@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use futures_util::{StreamExt, stream::FuturesUnordered};
 use lapin::{
     Channel, Confirmation, Error, ErrorKind, message::BasicReturnMessage,
     options::BasicPublishOptions, protocol::AMQPErrorKind, types::ShortString,
@@ -11,8 +10,9 @@ use lapin::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
+    in_flight::InFlight,
     outgoing::Outgoing,
-    returns::{Reason, Returns},
+    returns::{Confirmed, Reason, Returns, Settled},
 };
 
 /// How a channel takes messages. When all copies are dropped the channel closes once everything is confirmed.
@@ -85,9 +85,11 @@ struct Task {
     channel: Channel,
     next: Number,
     /// Who waits for what is in flight. Nobody does once it was given up.
-    waiting: HashMap<Number, (Key, Option<oneshot::Sender<Verdict>>)>,
-    returns: Returns<Key, Option<oneshot::Sender<Verdict>>>,
+    waiting: HashMap<Number, (Key, Waits)>,
+    returns: Returns<Key, Waits>,
 }
+
+type Waits = Option<oneshot::Sender<Verdict>>;
 
 impl Task {
     async fn run(
@@ -95,34 +97,20 @@ impl Task {
         mut inbox: mpsc::UnboundedReceiver<Publication>,
         mut blocked: watch::Receiver<Option<String>>,
     ) {
-        // Whole publishes are in here, not only their confirmations: each is woken as it goes on, so the order in which they end
-        // is the order in which the client handled their confirmations.
-        let mut in_flight = FuturesUnordered::new();
+        let mut in_flight = InFlight::new();
         let mut open = true;
         let mut ended = false;
         let mut can_block = true;
         while open || !in_flight.is_empty() {
             tokio::select! {
                 biased;
-                Some((number, result)) = in_flight.next() => match result {
-                    Ok(confirmation) => {
-                        self.confirmed(number, confirmation);
-                        if in_flight.is_empty() {
-                            self.returns.idle().into_iter().for_each(settle);
-                        }
-                    }
-                    Err(error) => {
-                        inbox.close();
+                batch = in_flight.batch(), if !in_flight.is_empty() => {
+                    let failed = self.take(batch);
+                    if failed && !ended {
                         ended = true;
-                        let alone = self.waiting.len() == 1;
-                        self.failed(number, &error, alone);
-                        // All the others end with the same error.
-                        while let Some((number, result)) = in_flight.next().await {
-                            match result {
-                                Ok(confirmation) => self.confirmed(number, confirmation),
-                                Err(error) => self.failed(number, &error, false),
-                            }
-                        }
+                        inbox.close();
+                    }
+                    if in_flight.is_empty() {
                         self.returns.idle().into_iter().for_each(settle);
                     }
                 },
@@ -168,43 +156,41 @@ impl Task {
         async move { (number, publish(channel, outgoing).await) }
     }
 
-    fn confirmed(&mut self, number: Number, confirmation: Confirmation) {
-        let Some((key, waits)) = self.waiting.remove(&number) else {
-            return;
-        };
-        match confirmation {
-            Confirmation::Ack(came_back) => {
-                let came_back = came_back.map(|message| known_by(&message));
-                let settled = self.returns.confirmed(key, waits, came_back);
-                settled.into_iter().for_each(settle);
+    /// Tells those who wait what became of a batch, and whether any of it failed: then the channel takes nothing any more.
+    fn take(&mut self, batch: Vec<(Number, Result<Confirmation, Error>)>) -> bool {
+        let mut confirmed = Vec::with_capacity(batch.len());
+        let mut failed = Vec::new();
+        for (number, result) in batch {
+            let Some((key, waits)) = self.waiting.remove(&number) else {
+                continue;
+            };
+            match result {
+                Ok(Confirmation::Ack(came_back)) => confirmed.push(Confirmed {
+                    key,
+                    message: waits,
+                    came_back: came_back.map(|message| known_by(&message)),
+                }),
+                Ok(Confirmation::Nack(came_back)) => {
+                    answer(waits, Verdict::Refused);
+                    // It took something off all the same. The stand-in has a key that no message has.
+                    confirmed.push(Confirmed {
+                        key: Key::default(),
+                        message: None,
+                        came_back: came_back.map(|message| known_by(&message)),
+                    });
+                }
+                // Every channel here asks for confirmations.
+                Ok(Confirmation::NotRequested) => answer(waits, Verdict::Refused),
+                Err(error) => failed.push((waits, error)),
             }
-            Confirmation::Nack(came_back) => {
-                answer(waits, Verdict::Refused);
-                // It took something off all the same. The stand-in has no key that a message could have.
-                let nobody = (String::new(), ShortString::default());
-                let came_back = came_back.map(|message| known_by(&message));
-                let settled = self.returns.confirmed(nobody, None, came_back);
-                settled.into_iter().for_each(settle);
-            }
-            // Every channel here asks for confirmations.
-            Confirmation::NotRequested => answer(waits, Verdict::Refused),
         }
-    }
-
-    fn failed(&mut self, number: Number, error: &Error, alone: bool) {
-        let Some((_, waits)) = self.waiting.remove(&number) else {
-            return;
-        };
-        let error = error.clone();
-        let verdict = match error.kind() {
-            // The channel had ended before, and the client did not take the message.
-            ErrorKind::InvalidChannelState(..) => Verdict::NotSent,
-            ErrorKind::ProtocolError(of) if matches!(of.kind(), AMQPErrorKind::Soft(_)) => {
-                Verdict::Closed { error, alone }
-            }
-            _ => Verdict::Lost(error),
-        };
-        answer(waits, verdict);
+        self.returns.take(confirmed).into_iter().for_each(settle);
+        let alone = failed.len() == 1 && self.waiting.is_empty();
+        let any = !failed.is_empty();
+        for (waits, error) in failed {
+            answer(waits, verdict(error, alone));
+        }
+        any
     }
 
     /// Lets nobody wait for confirmations that do not come. What is in flight may be taken later.
@@ -212,6 +198,17 @@ impl Task {
         for (_, waits) in self.waiting.values_mut() {
             answer(waits.take(), Verdict::Blocked(reason.to_owned()));
         }
+    }
+}
+
+fn verdict(error: Error, alone: bool) -> Verdict {
+    match error.kind() {
+        // The channel had ended before, and the client did not take the message.
+        ErrorKind::InvalidChannelState(..) => Verdict::NotSent,
+        ErrorKind::ProtocolError(of) if matches!(of.kind(), AMQPErrorKind::Soft(_)) => {
+            Verdict::Closed { error, alone }
+        }
+        _ => Verdict::Lost(error),
     }
 }
 
@@ -242,11 +239,11 @@ fn known_by(message: &BasicReturnMessage) -> (Key, Reason) {
     ((id, message.routing_key.clone()), reason)
 }
 
-fn settle((waits, reason): (Option<oneshot::Sender<Verdict>>, Option<Reason>)) {
+fn settle((waits, reason): Settled<Waits>) {
     answer(waits, reason.map_or(Verdict::Confirmed, Verdict::Returned));
 }
 
-fn answer(waits: Option<oneshot::Sender<Verdict>>, verdict: Verdict) {
+fn answer(waits: Waits, verdict: Verdict) {
     if let Some(waits) = waits {
         // Whoever waited may have given up.
         let _ = waits.send(verdict);

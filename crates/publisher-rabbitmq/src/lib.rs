@@ -25,6 +25,7 @@ mod config;
 mod connect;
 mod error;
 mod failure;
+mod in_flight;
 mod link;
 mod outgoing;
 mod publisher;

@@ -17,19 +17,19 @@ use lapin::{
 use outbox_test_servers::{RabbitMq, RabbitMqOptions};
 
 /// The longest payload that the servers take. It is small, so that tests can go beyond it.
-pub const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
+pub(crate) const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
 
-pub const PASSWORD: &str = "rabbit-s3cret/@:";
+pub(crate) const PASSWORD: &str = "rabbit-s3cret/@:";
 
 /// Started once for all tests of a program. The next start of any server clears it away.
 static SHARED: LazyLock<Mutex<RabbitMq>> = LazyLock::new(|| Mutex::new(start()));
 
-pub fn shared() -> MutexGuard<'static, RabbitMq> {
+pub(crate) fn shared() -> MutexGuard<'static, RabbitMq> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A server of one's own.
-pub fn start() -> RabbitMq {
+pub(crate) fn start() -> RabbitMq {
     RabbitMq::start(RabbitMqOptions {
         password: Some(PASSWORD.to_owned()),
         tls: true,
@@ -39,38 +39,38 @@ pub fn start() -> RabbitMq {
 }
 
 /// A name that nobody else has.
-pub fn unique(prefix: &str) -> String {
+pub(crate) fn unique(prefix: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{prefix}-{}-{number}", process::id())
 }
 
 /// The same URL with another port.
-pub fn with_port(url: &str, port: u16) -> String {
+pub(crate) fn with_port(url: &str, port: u16) -> String {
     let at = url.rfind(':').unwrap();
     format!("{}:{port}", &url[..at])
 }
 
 /// The port of a URL without a path.
-pub fn port_of(url: &str) -> u16 {
+pub(crate) fn port_of(url: &str) -> u16 {
     url.rsplit(':').next().unwrap().parse().unwrap()
 }
 
 /// Looks at queues, on a connection of its own.
-pub struct Consumer {
+pub(crate) struct Consumer {
     url: String,
     open: Option<(Connection, Channel)>,
 }
 
 impl Consumer {
-    pub fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
             open: None,
         }
     }
 
-    pub async fn channel(&mut self) -> &Channel {
+    pub(crate) async fn channel(&mut self) -> &Channel {
         let works = |(connection, channel): &(Connection, Channel)| {
             connection.status().connected() && channel.status().connected()
         };
@@ -83,11 +83,11 @@ impl Consumer {
         &self.open.as_ref().unwrap().1
     }
 
-    pub async fn declare(&mut self, queue: &str) {
+    pub(crate) async fn declare(&mut self, queue: &str) {
         self.declare_with(queue, FieldTable::default()).await;
     }
 
-    pub async fn declare_with(&mut self, queue: &str, arguments: FieldTable) {
+    pub(crate) async fn declare_with(&mut self, queue: &str, arguments: FieldTable) {
         let options = QueueDeclareOptions {
             durable: true,
             ..QueueDeclareOptions::default()
@@ -99,7 +99,7 @@ impl Consumer {
             .unwrap();
     }
 
-    pub async fn delete(&mut self, queue: &str) {
+    pub(crate) async fn delete(&mut self, queue: &str) {
         let channel = self.channel().await;
         channel
             .queue_delete(queue.into(), QueueDeleteOptions::default())
@@ -108,7 +108,7 @@ impl Consumer {
     }
 
     /// Takes all that is in the queue, in its order.
-    pub async fn take(&mut self, queue: &str) -> Vec<Delivery> {
+    pub(crate) async fn take(&mut self, queue: &str) -> Vec<Delivery> {
         let channel = self.channel().await;
         let mut taken = Vec::new();
         loop {
@@ -120,7 +120,7 @@ impl Consumer {
         }
     }
 
-    pub async fn take_payloads(&mut self, queue: &str) -> Vec<String> {
+    pub(crate) async fn take_payloads(&mut self, queue: &str) -> Vec<String> {
         let taken = self.take(queue).await;
         let payload = |delivery: Delivery| String::from_utf8(delivery.data).unwrap();
         taken.into_iter().map(payload).collect()
@@ -128,7 +128,7 @@ impl Consumer {
 }
 
 /// The headers of a delivery as pairs; a list of texts is a name that is repeated.
-pub fn headers(delivery: &Delivery) -> Vec<(String, String)> {
+pub(crate) fn headers(delivery: &Delivery) -> Vec<(String, String)> {
     let text = |text: &LongString| String::from_utf8(text.as_bytes().to_vec()).unwrap();
     let mut pairs = Vec::new();
     for (name, value) in delivery

@@ -1,0 +1,66 @@
+//! Connecting to a server that says nothing. It is a program of its own, as it counts the threads of the whole program.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where something goes wrong"
+)]
+
+#[path = "support/broker.rs"]
+#[allow(dead_code, reason = "each program of tests uses its part")]
+mod broker;
+#[path = "support/publishing.rs"]
+#[allow(dead_code, reason = "each program of tests uses its part")]
+mod publishing;
+
+use std::{fs, thread};
+
+use futures_util::future::join_all;
+use outbox_publisher::PublishErrorKind;
+use outbox_publisher_rabbitmq::RabbitMqPublisher;
+use outbox_test_servers::Proxy;
+
+use crate::{
+    broker::{Consumer, port_of, unique, with_port},
+    publishing::{assert_error, confirm, message, publish},
+};
+
+/// How many threads of the client run.
+fn threads() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("lapin-io")).count()
+}
+
+/// All who need a connection wait for one attempt; given up, it leaves no thread behind that waits for ever.
+#[test]
+fn b4_an_attempt_to_connect_is_made_once_for_all_and_ends_when_it_is_given_up() {
+    const ATTEMPTS: usize = 5;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let url = broker::shared().url();
+    let proxy = Proxy::start(port_of(&url)).unwrap();
+    proxy.stall(true);
+    let url = format!("{}?connect_timeout=1", with_port(&url, proxy.port()));
+    let publisher = RabbitMqPublisher::new(&url).unwrap();
+    for attempt in 1..=ATTEMPTS {
+        runtime.block_on(async {
+            let calls = (0..20).map(|_| {
+                let message = message("t", "a");
+                let publisher = publisher.clone();
+                async move { publish(&publisher, &[message]).await.failure.unwrap() }
+            });
+            for error in join_all(calls).await {
+                assert_error(&error, PublishErrorKind::Unavailable, &["did not answer"]);
+            }
+        });
+        assert_eq!(proxy.accepted(), attempt);
+    }
+    while threads() > 0 {
+        thread::yield_now();
+    }
+    proxy.stall(false);
+    runtime.block_on(async {
+        let queue = unique("stalled");
+        Consumer::new(&broker::shared().url()).declare(&queue).await;
+        confirm(&publisher, &message(&queue, "a")).await;
+    });
+}

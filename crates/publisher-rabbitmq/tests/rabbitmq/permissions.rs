@@ -1,0 +1,81 @@
+//! What the broker does not allow is an outage, with a text that says what to do.
+
+use outbox_publisher::{PublishErrorKind, Publisher};
+use outbox_publisher_rabbitmq::RabbitMqPublisher;
+
+use crate::{
+    broker::{self, Consumer, port_of, unique},
+    publishing::{assert_error, confirm, fail, message, topic},
+};
+
+/// A user of the shared server who may write to what the pattern names.
+fn user(may_write: &str) -> (String, RabbitMqPublisher) {
+    let server = broker::shared();
+    let name = unique("user");
+    server
+        .rabbitmqctl(&["add_user", &name, "password"])
+        .unwrap();
+    let permissions = ["set_permissions", "-p", "/", &name, "^$", may_write, "^$"];
+    server.rabbitmqctl(&permissions).unwrap();
+    let port = port_of(&server.url());
+    let url = format!("amqp://{name}:password@127.0.0.1:{port}/?exchange=amq.topic");
+    (name, RabbitMqPublisher::new(&url).unwrap())
+}
+
+#[tokio::test]
+async fn f3_a_missing_permission_to_write_is_unavailable_until_it_is_granted() {
+    let (name, publisher) = user("^$");
+    let queue = unique("permitted");
+    let mut consumer = Consumer::new(&broker::shared().url());
+    consumer.declare(&queue).await;
+    let channel = consumer.channel().await;
+    let bound = channel.queue_bind(
+        (&*queue).into(),
+        "amq.topic".into(),
+        (&*queue).into(),
+        lapin::options::QueueBindOptions::default(),
+        lapin::types::FieldTable::default(),
+    );
+    bound.await.unwrap();
+    for _ in 0..2 {
+        let error = fail(&publisher, &message(&queue, "a")).await;
+        assert_error(
+            &error,
+            PublishErrorKind::Unavailable,
+            &["amq.topic", "permission"],
+        );
+    }
+    let grant = ["set_permissions", "-p", "/", &name, "^$", ".*", "^$"];
+    broker::shared().rabbitmqctl(&grant).unwrap();
+    confirm(&publisher, &message(&queue, "b")).await;
+    assert_eq!(consumer.take_payloads(&queue).await, ["b"]);
+}
+
+#[tokio::test]
+async fn f3_a_virtual_host_that_is_not_there_is_unavailable_and_named() {
+    let url = broker::shared().url();
+    let publisher = RabbitMqPublisher::new(&format!("{url}/no-such-host")).unwrap();
+    let error = fail(&publisher, &message("t", "a")).await;
+    assert_error(
+        &error,
+        PublishErrorKind::Unavailable,
+        &["no-such-host", "virtual host"],
+    );
+    let error = publisher.check(&topic("t")).await.unwrap_err();
+    assert_error(&error, PublishErrorKind::Unavailable, &["no-such-host"]);
+}
+
+#[tokio::test]
+async fn f3_a_user_who_may_not_use_the_virtual_host_is_named() {
+    let server = broker::shared();
+    let name = unique("stranger");
+    server
+        .rabbitmqctl(&["add_user", &name, "password"])
+        .unwrap();
+    let port = port_of(&server.url());
+    drop(server);
+    let url = format!("amqp://{name}:password@127.0.0.1:{port}");
+    let publisher = RabbitMqPublisher::new(&url).unwrap();
+    let error = fail(&publisher, &message("t", "a")).await;
+    assert_error(&error, PublishErrorKind::Unavailable, &[&name]);
+}
