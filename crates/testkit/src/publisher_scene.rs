@@ -325,15 +325,18 @@ impl Arrived {
 pub(crate) async fn cut<T>(work: impl Future<Output = T>, waits: usize) -> Option<T> {
     let mut work = pin!(work);
     let mut left = waits;
-    poll_fn(move |context| {
+    let cut = poll_fn(move |context| {
         match work.as_mut().poll(context) {
             Poll::Ready(done) => return Poll::Ready(Some(done)),
             Poll::Pending if left == 0 => return Poll::Ready(None),
             Poll::Pending => left -= 1,
         }
         Poll::Pending
-    })
-    .await
+    });
+    let Ok(ended) = timeout(PATIENCE, cut).await else {
+        panic!("the call neither ends nor waits for anything that comes");
+    };
+    ended
 }
 
 /// Returns as soon as the condition holds.

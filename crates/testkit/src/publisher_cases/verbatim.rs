@@ -122,14 +122,11 @@ pub async fn case32_a_payload_of_64_mib_arrives_or_is_too_large<H: PublisherHarn
         return;
     }
     let mut s = Scene::<H>::new().await;
-    let mut run = s.client.one("k", 1);
-    run.push(s.client.message(Some("k"), vec![b'x'; MAX_PAYLOAD_BYTES]));
-    run.extend(s.client.one("k", 2));
-    let published = s.client.publish(&run).await;
-    assert_eq!(published.confirmed, 1, "{published:?}");
-    let failure = published.failure.expect("it has not confirmed all");
+    s.client.publish_all(&s.client.one("k", 1)).await;
+    let large = s.client.message(Some("k"), vec![b'x'; MAX_PAYLOAD_BYTES]);
+    let failure = s.client.fail(&[large]).await;
     assert_eq!(failure.kind, PublishErrorKind::TooLarge, "{failure:?}");
-    s.client.publish_all(&run[2..]).await;
+    s.client.publish_all(&s.client.one("k", 2)).await;
     assert_eq!(s.arrived().await.texts(), ["k:1", "k:2"]);
 }
 
