@@ -65,6 +65,9 @@ impl NatsConfig {
         for (at, server) in self.servers.iter().enumerate() {
             url::host_and_port(server).ok_or(InvalidUrl::Server { number: at + 1 })?;
         }
+        if self.ca.is_some() && !self.tls {
+            return Err(InvalidUrl::value("ca", "needs tls:// at the beginning"));
+        }
         if let Some(stream) = &self.stream
             && (stream.is_empty() || stream.contains(is_not_of_a_name))
         {
@@ -139,6 +142,7 @@ mod tests {
                 problem(|c| c.servers = vec!["a".into(), "b:x".into()]),
                 "server 2",
             ),
+            (problem(|c| c.ca = Some("/ca.pem".into())), "needs tls://"),
             (problem(|c| c.stream = Some("a.b".into())), "stream"),
             (problem(|c| c.create_stream = true), "needs stream"),
             (

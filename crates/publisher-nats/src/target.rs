@@ -196,7 +196,10 @@ impl Target {
                 error.description,
                 error.number
             )),
-            StreamError::Foreign => self.foreign("$JS.API.STREAM.>"),
+            StreamError::Foreign => unavailable(format!(
+                "what answers for JetStream on {} is something else",
+                self.address
+            )),
         }
     }
 

@@ -8,6 +8,8 @@ use async_nats::rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
+use tokio::task::spawn_blocking;
+
 use crate::NatsConfig;
 
 /// What a connection trusts. Without `tls://` it trusts nobody: a server that insists on TLS is then refused, with an error.
@@ -21,8 +23,8 @@ pub(crate) async fn client_config(config: &NatsConfig) -> io::Result<ClientConfi
             }
         }
         None if config.tls => {
-            let native = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(native.certs);
+            let native = spawn_blocking(rustls_native_certs::load_native_certs).await;
+            roots.add_parsable_certificates(native.map_err(io::Error::other)?.certs);
         }
         None => {}
     }

@@ -121,7 +121,7 @@ async fn another_server_is_tried_when_one_is_away() {
 async fn f3_a_file_that_cannot_be_used_is_named() {
     let stream = TestStream::new().await;
     let topic = Topic::new("t").unwrap();
-    let url = format!("nats://127.0.0.1:{}?", stream.proxy.port());
+    let url = format!("tls://127.0.0.1:{}?", stream.proxy.port());
     for parameter in ["ca", "creds", "nkey"] {
         let publisher = NatsPublisher::new(&format!("{url}{parameter}=/nowhere/file")).unwrap();
         let failure = publisher.check(&topic).await.unwrap_err();
