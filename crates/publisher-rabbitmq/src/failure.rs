@@ -11,6 +11,7 @@ const ACCESS_REFUSED: u16 = 403;
 const NOT_FOUND: u16 = 404;
 const PRECONDITION_FAILED: u16 = 406;
 const CONTENT_TOO_LARGE: u16 = 311;
+const CHANNEL_ERROR: u16 = 504;
 const NOT_ALLOWED: u16 = 530;
 
 /// Why there is no connection.
@@ -51,11 +52,28 @@ pub(crate) fn no_connection(config: &RabbitMqConfig, why: &NoConnection) -> Publ
 
 /// The connection ended while the message was in flight; whether the broker has it is not known.
 pub(crate) fn lost(server: &str, error: Error) -> PublishError {
-    let text = match said(&error) {
-        Some((_, said)) => format!("{server} ended the connection ({said})"),
-        None => format!("the connection to {server} was lost"),
+    let (kind, text) = match (error.kind(), said(&error)) {
+        // The client went on with a channel that the broker had closed over another message.
+        (_, Some((CHANNEL_ERROR, said))) => (
+            PublishErrorKind::Interrupted,
+            format!("{server} ended the connection over a closed channel ({said})"),
+        ),
+        (_, Some((_, said))) => (
+            PublishErrorKind::Unavailable,
+            format!("{server} ended the connection ({said})"),
+        ),
+        (ErrorKind::ChannelsLimitReached, None) => (
+            PublishErrorKind::Unavailable,
+            format!(
+                "{server} allows no more channels; raise its channel_max, or publish to fewer exchanges"
+            ),
+        ),
+        (_, None) => (
+            PublishErrorKind::Unavailable,
+            format!("the connection to {server} was lost"),
+        ),
     };
-    unavailable(text).with_source(error)
+    PublishError::new(kind, text).with_source(error)
 }
 
 /// The broker takes nothing from publishers for now.
@@ -138,11 +156,11 @@ pub(crate) fn refused(server: &str) -> PublishError {
     )
 }
 
-/// Others had the channel closed, again and again, before the message was sent.
-pub(crate) fn not_sent(server: &str) -> PublishError {
+/// Others had channels closed, again and again, before the broker could say anything about this message.
+pub(crate) fn interrupted(server: &str) -> PublishError {
     PublishError::new(
         PublishErrorKind::Interrupted,
-        format!("channels on {server} were closed before the message was sent"),
+        format!("{server} closed channels over other messages before it took this one"),
     )
 }
 
@@ -163,5 +181,70 @@ fn said(error: &Error) -> Option<(u16, &str)> {
     match error.kind() {
         ErrorKind::ProtocolError(error) => Some((error.get_id(), error.get_message().as_str())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapin::protocol::{AMQPError, AMQPErrorKind};
+
+    use super::*;
+
+    fn amqp(code: u16, said: &str) -> Error {
+        let kind = AMQPErrorKind::from_id(code).unwrap();
+        ErrorKind::ProtocolError(AMQPError::new(kind, said.into())).into()
+    }
+
+    #[test]
+    fn f5_what_closed_the_channel_says_what_it_was() {
+        for (code, said, kind) in [
+            (
+                404,
+                "NOT_FOUND - no exchange 'e'",
+                PublishErrorKind::Unavailable,
+            ),
+            (403, "ACCESS_REFUSED - no", PublishErrorKind::Unavailable),
+            (311, "CONTENT_TOO_LARGE", PublishErrorKind::TooLarge),
+            (
+                406,
+                "PRECONDITION_FAILED - message size 5 is larger than configured max size 4",
+                PublishErrorKind::TooLarge,
+            ),
+            (
+                406,
+                "PRECONDITION_FAILED - invalid message",
+                PublishErrorKind::Malformed,
+            ),
+            (405, "RESOURCE_LOCKED", PublishErrorKind::Unknown),
+        ] {
+            let error = closed("amqp://h:5672/", "e", amqp(code, said));
+            assert_eq!(error.kind, kind, "{said}");
+            assert!(error.source.is_some());
+        }
+    }
+
+    #[test]
+    fn f3_f5_a_connection_that_ends_is_an_outage_unless_a_closed_channel_was_the_reason() {
+        for (error, kind) in [
+            (
+                amqp(320, "CONNECTION_FORCED - shutdown"),
+                PublishErrorKind::Unavailable,
+            ),
+            (
+                amqp(504, "CHANNEL_ERROR - expected 'channel.open'"),
+                PublishErrorKind::Interrupted,
+            ),
+            (
+                ErrorKind::MissingHeartbeatError.into(),
+                PublishErrorKind::Unavailable,
+            ),
+            (
+                ErrorKind::ChannelsLimitReached.into(),
+                PublishErrorKind::Unavailable,
+            ),
+        ] {
+            let error = lost("amqp://h:5672/", error);
+            assert_eq!(error.kind, kind, "{error}");
+        }
     }
 }

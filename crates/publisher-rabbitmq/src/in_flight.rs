@@ -72,10 +72,9 @@ impl<F: Future> InFlight<F> {
             self.noticed.somebody.store(false, Ordering::SeqCst);
             match self.futures.poll_next_unpin(&mut cx) {
                 Poll::Ready(Some(output)) => batch.push(output),
-                Poll::Ready(None) => break,
                 // It is also pending when it only pauses, and then it wakes itself.
                 Poll::Pending if self.noticed.somebody.load(Ordering::SeqCst) => {}
-                Poll::Pending => break,
+                Poll::Ready(None) | Poll::Pending => break,
             }
         }
         if batch.is_empty() {

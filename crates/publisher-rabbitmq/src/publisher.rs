@@ -73,6 +73,9 @@ impl Inner {
 
     async fn publish(&self, message: &Message) -> Result<(), PublishError> {
         let link = self.link().await?;
+        if let Some(reason) = link.blocked() {
+            return Err(failure::blocked(&self.server, &reason));
+        }
         let outgoing = Outgoing::new(&self.config.target, message, link.frame_max())?;
         let mut verdict = link.publish(outgoing.clone()).await;
         let mut declared = false;
@@ -106,10 +109,13 @@ impl Inner {
                 }
             },
             Verdict::Refused => failure::refused(server),
-            Verdict::Closed { error, .. } => failure::closed(server, exchange, error),
+            Verdict::Closed { error, alone } if alone || failure::is_not_found(&error) => {
+                failure::closed(server, exchange, error)
+            }
+            // Somebody else's message may have had the channel closed.
+            Verdict::Closed { .. } | Verdict::NotSent => failure::interrupted(server),
             Verdict::Lost(error) => failure::lost(server, error),
             Verdict::Blocked(reason) => failure::blocked(server, &reason),
-            Verdict::NotSent => failure::not_sent(server),
         })
     }
 

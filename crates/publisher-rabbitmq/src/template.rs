@@ -1,12 +1,13 @@
 //! Names made of a message: text in which `{topic}`, `{key}` and `{id}` are replaced. The broker's own limits are checked elsewhere.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, mem, str::FromStr};
 
 use outbox_message::{Message, Topic};
 
 use crate::InvalidTemplate;
 
-/// A text in which `{topic}`, `{key}` and `{id}` stand for those of the message. A message without a key has an empty one.
+/// A text in which `{topic}`, `{key}` and `{id}` stand for those of the message. A message without a key has an empty one. A
+/// brace of the text itself is written twice.
 ///
 /// ```
 /// use outbox_message::Message;
@@ -83,23 +84,31 @@ impl FromStr for Template {
 
     fn from_str(text: &str) -> Result<Self, InvalidTemplate> {
         let mut pieces = Vec::new();
+        let mut plain = String::new();
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
             let (before, brace) = rest.split_at(at);
+            plain.push_str(before);
+            if let Some(after) = brace.strip_prefix("{{").or(brace.strip_prefix("}}")) {
+                plain.push_str(&brace[..1]);
+                rest = after;
+                continue;
+            }
             let inside = brace.strip_prefix('{').ok_or(InvalidTemplate::Brace)?;
             let (name, after) = inside.split_once('}').ok_or(InvalidTemplate::Brace)?;
             let known = Field::ALL.iter().find(|(known, _)| *known == name);
             let (_, field) = known.ok_or_else(|| InvalidTemplate::Field {
                 field: name.to_owned(),
             })?;
-            if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(mem::take(&mut plain)));
             }
             pieces.push(Piece::Field(*field));
             rest = after;
         }
-        if !rest.is_empty() {
-            pieces.push(Piece::Text(rest.to_owned()));
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
         }
         Ok(Self { pieces })
     }
@@ -107,11 +116,17 @@ impl FromStr for Template {
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.fill(|field| match field {
-            Field::Topic => "{topic}",
-            Field::Key => "{key}",
-            Field::Id => "{id}",
-        }))
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => {
+                    f.write_str(&text.replace('{', "{{").replace('}', "}}"))?;
+                }
+                Piece::Field(Field::Topic) => f.write_str("{topic}")?,
+                Piece::Field(Field::Key) => f.write_str("{key}")?,
+                Piece::Field(Field::Id) => f.write_str("{id}")?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -127,6 +142,7 @@ mod tests {
             ("events", "events", "events"),
             ("{topic}", "orders", "orders"),
             ("a.{topic}.{key}#{id}é", "a.orders.#7é", "a.orders.{k}#7é"),
+            ("{{{key}}}.{{topic}}", "{}.{topic}", "{{k}}.{topic}"),
         ] {
             let template: Template = text.parse().unwrap();
             assert_eq!(template.to_string(), text);
@@ -138,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_is_no_template_says_why() {
-        for text in ["{topic", "topic}", "{{topic}}", "{", "}", "{a}b}"] {
+        for text in ["{topic", "topic}", "{{topic}", "{", "}", "{a}b}"] {
             assert!(text.parse::<Template>().is_err(), "{text}");
         }
         let error = "{job}".parse::<Template>().unwrap_err();

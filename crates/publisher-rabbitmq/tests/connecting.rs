@@ -36,7 +36,7 @@ fn threads() -> usize {
 fn b4_an_attempt_to_connect_is_made_once_for_all_and_ends_when_it_is_given_up() {
     const ATTEMPTS: usize = 5;
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let url = broker::shared().url();
+    let url = broker::url();
     let proxy = Proxy::start(port_of(&url)).unwrap();
     proxy.stall(true);
     let url = format!("{}?connect_timeout=1", with_port(&url, proxy.port()));
@@ -60,7 +60,7 @@ fn b4_an_attempt_to_connect_is_made_once_for_all_and_ends_when_it_is_given_up() 
     proxy.stall(false);
     runtime.block_on(async {
         let queue = unique("stalled");
-        Consumer::new(&broker::shared().url()).declare(&queue).await;
+        Consumer::new(&broker::url()).declare(&queue).await;
         confirm(&publisher, &message(&queue, "a")).await;
     });
 }

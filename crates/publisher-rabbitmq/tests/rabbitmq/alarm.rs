@@ -35,8 +35,8 @@ async fn case46_a_broker_under_its_memory_alarm_is_unavailable_at_once_and_used_
                     .await
                     .expect("it is told at once")
             });
-            for published in join_all(calls).await {
-                let error = published.failure.unwrap();
+            for verdict in join_all(calls).await {
+                let error = verdict.failure.unwrap();
                 assert_error(
                     &error,
                     PublishErrorKind::Unavailable,

@@ -12,7 +12,7 @@ use crate::{
 async fn f5_a_channel_that_one_message_closes_judges_that_message_and_confirms_the_others() {
     const AT_ONCE: usize = 100;
     let queue = unique("closing");
-    let mut consumer = Consumer::new(&broker::shared().url());
+    let mut consumer = Consumer::new(&broker::url());
     consumer.declare(&queue).await;
     let publisher = publisher("");
     for round in 0..5 {
@@ -22,24 +22,20 @@ async fn f5_a_channel_that_one_message_closes_judges_that_message_and_confirms_t
             let length = if is_large { MAX_PAYLOAD + 1 } else { 10 };
             let message = message(&queue, vec![b'x'; length]);
             async move {
-                let published = publish(&publisher, std::slice::from_ref(&message)).await;
-                (is_large, published)
+                let verdict = publish(&publisher, std::slice::from_ref(&message)).await;
+                (is_large, verdict)
             }
         });
-        for (is_large, published) in join_all(calls).await {
+        for (is_large, verdict) in join_all(calls).await {
             if is_large {
-                let error = published.failure.unwrap();
+                let error = verdict.failure.unwrap();
                 assert_error(
                     &error,
                     PublishErrorKind::TooLarge,
                     &[&MAX_PAYLOAD.to_string()],
                 );
             } else {
-                assert_eq!(
-                    published.confirmed, 1,
-                    "round {round}: {:?}",
-                    published.failure
-                );
+                assert_eq!(verdict.confirmed, 1, "round {round}: {:?}", verdict.failure);
             }
         }
     }

@@ -27,7 +27,7 @@ impl Exchange {
         let mut exchange = Self {
             name: unique("exchange"),
             queue: unique("bound"),
-            consumer: Consumer::new(&broker::shared().url()),
+            consumer: Consumer::new(&broker::url()),
         };
         exchange.consumer.declare(&exchange.queue).await;
         exchange.declare().await;
@@ -82,8 +82,8 @@ async fn case23_what_nobody_takes_is_unroutable_and_what_somebody_takes_is_confi
         PublishErrorKind::Unroutable,
         &[&exchange.name, "orders.us"],
     );
-    let published = publish(&publisher, &[to("us", "c"), to("us", "d")]).await;
-    assert_eq!(published.confirmed, 0);
+    let verdict = publish(&publisher, &[to("us", "c"), to("us", "d")]).await;
+    assert_eq!(verdict.confirmed, 0);
     confirm(&publisher, &to("eu", "e")).await;
     assert_eq!(exchange.take().await, ["a", "e"]);
 }
@@ -106,16 +106,16 @@ async fn d1_f5_of_many_at_once_exactly_those_that_come_back_are_unroutable() {
             };
             let message = message(topic, format!("{round}-{number}"));
             async move {
-                let published = publish(&publisher, std::slice::from_ref(&message)).await;
-                (topic, message, published)
+                let verdict = publish(&publisher, std::slice::from_ref(&message)).await;
+                (topic, message, verdict)
             }
         });
-        for (topic, message, published) in join_all(calls).await {
+        for (topic, message, verdict) in join_all(calls).await {
             if topic == "taken" {
-                assert_eq!(published.confirmed, 1, "{:?}", published.failure);
+                assert_eq!(verdict.confirmed, 1, "{:?}", verdict.failure);
                 confirmed.insert(String::from_utf8(message.payload.to_vec()).unwrap());
             } else {
-                let error = published.failure.expect("nobody takes it");
+                let error = verdict.failure.expect("nobody takes it");
                 assert_error(&error, PublishErrorKind::Unroutable, &["lost"]);
             }
         }
@@ -141,16 +141,16 @@ async fn f3_a_missing_exchange_stops_what_is_published_to_it_and_nothing_else() 
             let message = message(to, format!("{round}-{number}"));
             async move { publish(&publisher, std::slice::from_ref(&message)).await }
         });
-        for (number, published) in join_all(calls).await.into_iter().enumerate() {
+        for (number, verdict) in join_all(calls).await.into_iter().enumerate() {
             if number % 2 == 0 {
-                let error = published.failure.unwrap();
+                let error = verdict.failure.unwrap();
                 assert_error(
                     &error,
                     PublishErrorKind::Unavailable,
                     &[&missing, "exchange="],
                 );
             } else {
-                assert_eq!(published.confirmed, 1, "{:?}", published.failure);
+                assert_eq!(verdict.confirmed, 1, "{:?}", verdict.failure);
             }
         }
     }

@@ -26,7 +26,7 @@ fn user(may_write: &str) -> (String, RabbitMqPublisher) {
 async fn f3_a_missing_permission_to_write_is_unavailable_until_it_is_granted() {
     let (name, publisher) = user("^$");
     let queue = unique("permitted");
-    let mut consumer = Consumer::new(&broker::shared().url());
+    let mut consumer = Consumer::new(&broker::url());
     consumer.declare(&queue).await;
     let channel = consumer.channel().await;
     let bound = channel.queue_bind(
@@ -53,7 +53,7 @@ async fn f3_a_missing_permission_to_write_is_unavailable_until_it_is_granted() {
 
 #[tokio::test]
 async fn f3_a_virtual_host_that_is_not_there_is_unavailable_and_named() {
-    let url = broker::shared().url();
+    let url = broker::url();
     let publisher = RabbitMqPublisher::new(&format!("{url}/no-such-host")).unwrap();
     let error = fail(&publisher, &message("t", "a")).await;
     assert_error(
@@ -67,13 +67,10 @@ async fn f3_a_virtual_host_that_is_not_there_is_unavailable_and_named() {
 
 #[tokio::test]
 async fn f3_a_user_who_may_not_use_the_virtual_host_is_named() {
-    let server = broker::shared();
     let name = unique("stranger");
-    server
-        .rabbitmqctl(&["add_user", &name, "password"])
-        .unwrap();
-    let port = port_of(&server.url());
-    drop(server);
+    let add = ["add_user", &name, "password"];
+    broker::shared().rabbitmqctl(&add).unwrap();
+    let port = port_of(&broker::url());
     let url = format!("amqp://{name}:password@127.0.0.1:{port}");
     let publisher = RabbitMqPublisher::new(&url).unwrap();
     let error = fail(&publisher, &message("t", "a")).await;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 fn consumer() -> Consumer {
-    Consumer::new(&broker::shared().url())
+    Consumer::new(&broker::url())
 }
 
 #[tokio::test]
@@ -92,10 +92,10 @@ async fn f1_a_full_queue_that_refuses_is_a_counted_failure() {
         message(&name, "b"),
         message(&name, "c"),
     ];
-    let published = publish(&publisher, &run).await;
-    assert_eq!(published.confirmed, 1);
+    let verdict = publish(&publisher, &run).await;
+    assert_eq!(verdict.confirmed, 1);
     assert_error(
-        &published.failure.unwrap(),
+        &verdict.failure.unwrap(),
         PublishErrorKind::Rejected,
         &["nack"],
     );

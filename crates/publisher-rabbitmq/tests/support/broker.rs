@@ -28,6 +28,11 @@ pub(crate) fn shared() -> MutexGuard<'static, RabbitMq> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The URL of the shared server.
+pub(crate) fn url() -> String {
+    shared().url()
+}
+
 /// A server of one's own.
 pub(crate) fn start() -> RabbitMq {
     RabbitMq::start(RabbitMqOptions {
@@ -135,7 +140,7 @@ pub(crate) fn headers(delivery: &Delivery) -> Vec<(String, String)> {
         .properties
         .headers()
         .iter()
-        .flat_map(|it| it.inner())
+        .flat_map(FieldTable::inner)
     {
         let values = match value {
             AMQPValue::LongString(value) => vec![text(value)],

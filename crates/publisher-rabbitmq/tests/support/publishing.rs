@@ -8,7 +8,7 @@ use crate::broker;
 
 /// A publisher to the shared server.
 pub(crate) fn publisher(query: &str) -> RabbitMqPublisher {
-    let url = broker::shared().url();
+    let url = broker::url();
     RabbitMqPublisher::new(&format!("{url}?{query}")).unwrap()
 }
 
@@ -49,15 +49,15 @@ pub(crate) async fn publish(publisher: &RabbitMqPublisher, messages: &[Message])
 
 /// Publishes one message that has to be confirmed.
 pub(crate) async fn confirm(publisher: &RabbitMqPublisher, message: &Message) {
-    let published = publish(publisher, std::slice::from_ref(message)).await;
-    assert_eq!(published.confirmed, 1, "{:?}", published.failure);
+    let verdict = publish(publisher, std::slice::from_ref(message)).await;
+    assert_eq!(verdict.confirmed, 1, "{:?}", verdict.failure);
 }
 
 /// Publishes one message that has to fail.
 pub(crate) async fn fail(publisher: &RabbitMqPublisher, message: &Message) -> PublishError {
-    let published = publish(publisher, std::slice::from_ref(message)).await;
-    assert_eq!(published.confirmed, 0);
-    published.failure.unwrap()
+    let verdict = publish(publisher, std::slice::from_ref(message)).await;
+    assert_eq!(verdict.confirmed, 0);
+    verdict.failure.unwrap()
 }
 
 /// The error is of this kind, and its text names all of these.
