@@ -141,15 +141,13 @@ impl Asker<'_> {
             tokio::select! {
                 biased;
                 answer = &mut answer => return answer.map_err(|error| self.failed(error)),
-                changed = self.signals.changed() => {
+                // It is told as long as the connection is there, which this borrows.
+                _ = self.signals.changed() => {
                     let said = self.signals.borrow_and_update();
                     match said.over() {
                         Some(why) => return Err(AskError::Over(why.to_owned())),
                         None if said.forbids(subject) => return Err(AskError::Forbidden),
                         None => {}
-                    }
-                    if changed.is_err() {
-                        return Err(AskError::Over("it was closed".to_owned()));
                     }
                 }
             }

@@ -1,6 +1,9 @@
 //! One run on its way: each message is sent when the one before it was confirmed.
 
-use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM};
+use async_nats::{
+    HeaderMap,
+    header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_EXPECTED_STREAM},
+};
 use outbox_message::Message;
 use outbox_publisher::{PublishError, PublishErrorKind, Run};
 
@@ -85,10 +88,8 @@ impl<'a> Sending<'a> {
                 Some(last) => last,
                 None => self.target.last(&mut self.asker, subject, mark).await?,
             };
-            match self
-                .send(message, subject, Some(Fence { mark, last }))
-                .await
-            {
+            let fence = Some(Fence { mark, last });
+            match self.send(message, subject, fence).await {
                 Ok(ack) => {
                     // A duplicate was not stored: the subject's last message is what it was.
                     self.last = Some(if ack.duplicate { last } else { ack.sequence });
@@ -115,10 +116,19 @@ impl<'a> Sending<'a> {
         subject: &str,
         fence: Option<Fence>,
     ) -> Result<Ack, Failure> {
-        let mut answer = self.ask(message, subject, fence).await?;
+        let headers = self.headers(message, fence)?;
+        let payload = &message.payload;
+        let mut answer = self
+            .asker
+            .ask(subject, Some(headers), payload.clone())
+            .await;
         if matches!(answer, Err(AskError::Nobody)) && self.target.config.create_stream {
             self.target.make_stream(&mut self.asker, subject).await?;
-            answer = self.ask(message, subject, fence).await?;
+            let headers = self.headers(message, fence)?;
+            answer = self
+                .asker
+                .ask(subject, Some(headers), payload.clone())
+                .await;
         }
         let answer = answer.map_err(|error| self.target.not_answered(subject, error))?;
         ack::read(&answer.payload).map_err(|no_ack| match no_ack {
@@ -127,12 +137,7 @@ impl<'a> Sending<'a> {
         })
     }
 
-    async fn ask(
-        &mut self,
-        message: &Message,
-        subject: &str,
-        fence: Option<Fence>,
-    ) -> Result<Result<async_nats::Message, AskError>, PublishError> {
+    fn headers(&self, message: &Message, fence: Option<Fence>) -> Result<HeaderMap, PublishError> {
         let mut headers = headers::of(message)?;
         if let Some(stream) = &self.target.config.stream {
             headers.insert(NATS_EXPECTED_STREAM, &**stream);
@@ -141,7 +146,6 @@ impl<'a> Sending<'a> {
             headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, last.to_string());
             headers.insert(fence::HEADER, mark.text());
         }
-        let payload = message.payload.clone();
-        Ok(self.asker.ask(subject, Some(headers), payload).await)
+        Ok(headers)
     }
 }
