@@ -1,11 +1,12 @@
-//! Private servers for the tests of the outbox toolkit: throwaway Postgres clusters, a pgbouncer in front of one, and the
-//! same two to play with. They are made of the server programs that are on the machine; nothing is downloaded, and no
-//! driver is used: what speaks to the servers from here are their own programs.
+//! Private servers for the tests of the outbox toolkit: throwaway Postgres clusters and a pgbouncer in front of one, brokers
+//! (RabbitMQ, NATS, Redis) and a [`Proxy`] that breaks connections to one, and the same servers to play with. They are made
+//! of the server programs that are on the machine; nothing is downloaded, and no driver is used: what speaks to the servers
+//! from here are their own programs.
 //!
-//! A cluster listens on the loopback device only, on a port of its own, and trusts whoever connects: nothing of value
+//! A server listens on the loopback device only, on a port of its own, and trusts whoever connects: nothing of value
 //! belongs into it. `initdb` runs once; every throwaway cluster begins as a copy of its result, with `fsync` off. Root
 //! runs no Postgres, so for root the servers run as `postgres`, or else as `nobody`. A server that outlives a killed
-//! program is found by its pid file and stopped when the next cluster is started.
+//! program is found by its pid file and stopped when the next server is started.
 //!
 //! ```no_run
 //! use outbox_test_servers::{Options, PgBouncer, Postgres};
@@ -16,6 +17,24 @@
 //! println!("{} and {}", cluster.url("postgres"), pooler.url("postgres"));
 //! cluster.stop_immediate()?;
 //! cluster.start()?; // The same data on the same port.
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The brokers are handled all alike, as [`Server`] says. Where any server will do, [`Server::shared`] saves the start of
+//! one for each test.
+//!
+//! ```no_run
+//! use outbox_test_servers::{Proxy, RabbitMq, RabbitMqOptions, Redis};
+//!
+//! # fn main() -> Result<(), outbox_test_servers::Error> {
+//! let mut rabbitmq = RabbitMq::start(RabbitMqOptions { tls: true, ..RabbitMqOptions::default() })?;
+//! let proxy = Proxy::start(rabbitmq.port())?;
+//! proxy.cut_after(1_000);
+//! rabbitmq.set_memory_alarm(true)?;
+//! rabbitmq.kill()?;
+//! rabbitmq.start_again()?; // The same data on the same ports.
+//! println!("{} and {}", rabbitmq.url(), Redis::shared()?.url());
 //! # Ok(())
 //! # }
 //! ```
