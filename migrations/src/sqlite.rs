@@ -19,6 +19,12 @@ pub const SQLITE: Schema = Schema {
             sql: include_str!("../sqlite/0002_retention.sql"),
             down: include_str!("../sqlite/0002_retention.down.sql"),
         },
+        Migration {
+            version: 3,
+            name: "topics that are stopped",
+            sql: include_str!("../sqlite/0003_topics.sql"),
+            down: include_str!("../sqlite/0003_topics.down.sql"),
+        },
     ],
 };
 

@@ -4,6 +4,7 @@
 //! as they were seen, or else looked at again. Dropping the claim midway rolls the transaction back.
 
 mod choose;
+mod line;
 mod statements;
 
 use std::sync::Arc;
@@ -16,10 +17,15 @@ use outbox_ordering::{
 use outbox_store::{Claim, ClaimRequest, Entry, LaneLease, StoreError, adapter::any_key};
 use sqlx::{SqliteConnection, SqlitePool};
 
-use crate::{moves::set_aside, row::lane_of, schema, transaction};
+use crate::{
+    moves::{set_aside, set_aside_unkeyed},
+    row::lane_of,
+    schema, transaction,
+};
 
 use choose::{Choice, LaneSeen, Seen};
-use statements::{DueBlock, Left, RawKey};
+use line::RawKey;
+use statements::{DueBlock, DueTopic, Left};
 
 /// The most rows a claim looks at in vain, over all its lanes.
 const MOST_LOOKED_AT: usize = 10_000;
@@ -107,6 +113,9 @@ struct LaneWork {
     ahead_before: i64,
     ahead: i64,
     line: LineRead<RawKey>,
+    /// Messages in line whose topics are stopped: those whose keys are to be blocked, and those without one.
+    stopped: Vec<i64>,
+    unkeyed: Vec<i64>,
     /// A key was found to keep the lane to itself.
     busy: bool,
     /// Messages of due keys.
@@ -156,6 +165,8 @@ impl Claiming<'_> {
                 ahead_before: lane.ahead,
                 ahead: lane.ahead,
                 line: LineRead::default(),
+                stopped: Vec::new(),
+                unkeyed: Vec::new(),
                 busy: false,
                 waiting: Vec::new(),
                 chosen: Vec::new(),
@@ -214,33 +225,44 @@ impl Claiming<'_> {
     async fn read_lines(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         let (share, looks) = (self.share(), self.looks());
         let lanes: Vec<u16> = self.work.iter().map(LaneWork::lane).collect();
-        let mut read = statements::read_lines(tx, &lanes, share, looks).await?;
+        let mut read = line::read_lines(tx, &lanes, share, looks, self.now).await?;
         for lane in &mut self.work {
-            lane.line = read.remove(&lane.lane()).unwrap_or_default();
+            let line = read.remove(&lane.lane()).unwrap_or_default();
+            lane.line = line.read;
+            lane.stopped = line.stopped;
+            lane.unkeyed = line.unkeyed;
             // A careful lane hands out one message anyway.
             let Some(head) = lane.lone_head().filter(|_| !lane.careful) else {
                 continue;
             };
             let known = lane.ahead.max(lane.line.last);
             let looks = looks.min(looks_ahead(known - lane.line.last));
-            let (ahead, other) =
-                statements::look_ahead(tx, lane.lane(), known, head, looks).await?;
+            let (ahead, other) = line::look_ahead(tx, lane.lane(), known, head, looks).await?;
             lane.ahead = ahead;
             lane.busy = other;
         }
         Ok(())
     }
 
-    /// Step 4: sets aside the messages of blocked keys, and those of busy ones.
+    /// Step 4: sets aside the messages of blocked keys, of busy ones, and of stopped topics.
     async fn set_aside(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-        let mut aside = Vec::new();
+        let (mut aside, mut stopped, mut unkeyed) = (Vec::new(), Vec::new(), Vec::new());
         let mut busy = Vec::new();
         for lane in &mut self.work {
+            stopped.append(&mut lane.stopped);
+            unkeyed.append(&mut lane.unkeyed);
             if lane.busy {
                 busy.extend(lane.line.runnable.first().map(|head| head.position));
                 lane.line.step_aside();
             }
             aside.append(&mut lane.line.blocked);
+        }
+        if !stopped.is_empty() {
+            statements::block_topic(tx, &stopped).await?;
+        }
+        if !unkeyed.is_empty() {
+            set_aside_unkeyed(tx, &unkeyed).await?;
+            self.moved += unkeyed.len();
         }
         if !aside.is_empty() {
             set_aside(tx, &aside).await?;
@@ -252,7 +274,8 @@ impl Claiming<'_> {
         Ok(())
     }
 
-    /// Steps 5 and 6: reads what is due of the blocked keys, and removes blocks behind which nothing waits.
+    /// Steps 5 and 6: reads what is due of the blocked keys, and removes blocks behind which nothing waits. Those whose topic is stopped wait for that
+    /// from now on, whatever they waited for.
     async fn read_waiting(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         let now = self.now;
         let has_due =
@@ -266,15 +289,19 @@ impl Claiming<'_> {
         let run = (self.request.limit / 4).clamp(1, share.messages);
         let mut runs = Vec::new();
         for lane in &self.work {
-            let due: Vec<&DueBlock> = due.iter().filter(|due| due.lane == lane.lane()).collect();
+            let due = due.iter().filter(|due| due.lane == lane.lane());
+            let due: Vec<&DueBlock> = due.filter(|due| due.topic != DueTopic::Stopped).collect();
             let alone = due.iter().filter(|due| due.head.is_some()).count() == 1
                 && lane.line.runnable.is_empty()
                 && !lane.line.is_cut();
             let run = if alone { share.messages } else { run };
             let frontier = lane.line.frontier();
-            let heads = due.iter().filter_map(|due| due.head);
-            let heads = heads.filter(|head| *head <= frontier);
-            runs.extend(heads.take(share.messages).map(|head| (head, frontier, run)));
+            let heads = due.iter().filter_map(|due| Some((due.head?, due.topic)));
+            let heads = heads.filter(|(head, _)| *head <= frontier);
+            runs.extend(heads.take(share.messages).map(|(head, topic)| match topic {
+                DueTopic::LetsThrough => (head, frontier, 1),
+                _ => (head, frontier, run),
+            }));
         }
         if !runs.is_empty() {
             for (lane, candidate) in
@@ -288,6 +315,14 @@ impl Claiming<'_> {
             for lane in &mut self.work {
                 lane.waiting.sort_by_key(|candidate| candidate.position);
             }
+        }
+        let stopped = due
+            .iter()
+            .filter(|due| due.head.is_some() && due.topic == DueTopic::Stopped);
+        let stopped: Vec<i64> = stopped.map(|due| due.number).collect();
+        if !stopped.is_empty() {
+            statements::stop_keys(tx, &stopped).await?;
+            self.moved += stopped.len();
         }
         let empty = due.iter().filter(|due| due.head.is_none());
         let empty: Vec<i64> = empty.map(|due| due.number).collect();

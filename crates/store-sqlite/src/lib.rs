@@ -47,6 +47,7 @@ mod save;
 mod schema;
 mod settle;
 mod store;
+mod topics;
 mod transaction;
 mod upkeep;
 

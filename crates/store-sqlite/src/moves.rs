@@ -15,7 +15,23 @@ pub(crate) enum Table {
 
 /// Moves messages from the line to those that wait.
 pub(crate) async fn set_aside(tx: &mut SqliteConnection, aside: &[i64]) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("sql/set_aside.sql"))
+    leave_line(tx, include_str!("sql/set_aside.sql"), aside).await
+}
+
+/// Moves messages without a key from the line to the scheduled ones, where nothing makes them due but the end of a stop.
+pub(crate) async fn set_aside_unkeyed(
+    tx: &mut SqliteConnection,
+    aside: &[i64],
+) -> Result<(), sqlx::Error> {
+    leave_line(tx, include_str!("sql/set_aside_unkeyed.sql"), aside).await
+}
+
+async fn leave_line(
+    tx: &mut SqliteConnection,
+    statement: &'static str,
+    aside: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(statement)
         .bind(to_json(aside))
         .execute(&mut *tx)
         .await?;

@@ -1,16 +1,18 @@
-//! The operator side: status, dead letters, redrive, discard, retry now, purge. Each step is one write transaction, which is SQLite's lock of all lanes.
+//! The operator side: status, dead letters, redrive, discard, retry now, pause, purge. Each step is one write transaction, which is SQLite's lock of all lanes.
 
 mod dead;
 mod status;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use outbox_message::{OrderingKey, Position};
+use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
     DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
     StoreError,
 };
 
-use crate::{SqliteStore, schema, transaction, upkeep};
+use crate::{SqliteStore, schema, topics, transaction, upkeep};
 
 impl SqliteStore {
     /// Says what an error of the driver means.
@@ -70,6 +72,16 @@ impl OutboxOperator for SqliteStore {
             .await
             .map(|done| done.rows_affected() > 0);
         self.explained("make a key due", retried).await
+    }
+
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
+        let paused = topics::pause(&self.pool, topic, time).await;
+        self.explained("pause a topic", paused).await
+    }
+
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
+        let resumed = topics::resume(&self.pool, topic).await;
+        self.explained("resume a topic", resumed).await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {

@@ -3,12 +3,13 @@
 use std::{future::pending, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Position};
+use outbox_message::{LaneToken, Lanes, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 
-use crate::{SqliteStore, claim::claim, lease, row::LANES, settle::settle, upkeep};
+use crate::{SqliteStore, claim::claim, lease, row::LANES, settle::settle, topics, upkeep};
 
 #[async_trait]
 impl OutboxStore for SqliteStore {
@@ -38,6 +39,22 @@ impl OutboxStore for SqliteStore {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         lease::record_circuit(&self.pool, change).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        topics::stop(&self.pool, stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        topics::probe(&self.pool, topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        topics::start(&self.pool, topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        topics::free(&self.pool).await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

@@ -8,6 +8,9 @@ use sqlx::{Row, sqlite::SqliteRow};
 /// How many lanes an SQLite store has.
 pub(crate) const LANES: Lanes = Lanes::new(8).expect("eight is not zero");
 
+/// The time of what does not end by itself: the block of a dead letter or of a stopped topic, what a stop set aside, and a stop until it is resumed.
+pub(crate) const NEVER: i64 = i64::MAX;
+
 /// The lane of an ordering key in this store.
 pub(crate) fn lane_of(key: &OrderingKey) -> Lane {
     key.lane(LANES)

@@ -15,7 +15,7 @@ use sqlx::SqliteConnection;
 use crate::{
     SqliteStore,
     error::{BEGIN_HINT, code, primary_code, save_error},
-    row::{LANES, int, lane_of, maybe_bytes, raw_message, to_json},
+    row::{LANES, NEVER, int, lane_of, maybe_bytes, raw_message, to_json},
     schema::{explain_save, require_save},
 };
 
@@ -125,7 +125,7 @@ impl Drawn {
     fn due_at(&self, due: Option<Due>) -> Option<i64> {
         let at = match due? {
             Due::After(delay) => self.now.saturating_add(millis(delay.min(MAX_DELAY))),
-            Due::AtUnixMs(at) => at,
+            Due::AtUnixMs(at) => at.min(NEVER - 1),
         };
         (at > self.now).then_some(at)
     }

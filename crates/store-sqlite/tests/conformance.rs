@@ -137,7 +137,10 @@ impl Harness for SqliteHarness {
         for shift in [
             "UPDATE outbox_lane SET lease_until = lease_until - ?1",
             "UPDATE outbox_message SET saved_at = saved_at - ?1",
-            "UPDATE outbox_scheduled SET saved_at = saved_at - ?1, due_at = due_at - ?1",
+            "UPDATE outbox_scheduled SET saved_at = saved_at - ?1",
+            "UPDATE outbox_scheduled SET due_at = due_at - ?1 WHERE due_at < 9223372036854775807",
+            "UPDATE outbox_topic_state SET stopped_at = stopped_at - ?1",
+            "UPDATE outbox_topic_state SET until = until - ?1 WHERE until < 9223372036854775807",
             "UPDATE outbox_waiting SET saved_at = saved_at - ?1",
             "UPDATE outbox_dead SET saved_at = saved_at - ?1, died_at = died_at - ?1",
             "UPDATE outbox_blocked_key SET until = until - ?1 WHERE until < 9223372036854775807",

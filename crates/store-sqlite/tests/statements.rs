@@ -14,8 +14,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use outbox_message::Message;
-use outbox_store::{AfterDeath, Claim, DeathReason, OutboxStore, Outcome, Save};
+use outbox_message::{Message, Topic};
+use outbox_store::{AfterDeath, Claim, DeathReason, OutboxOperator, OutboxStore, Outcome, Save};
 use outbox_store_sqlite::{SqliteConfig, SqliteStore};
 use scratch::{Scratch, message, retry, settlements};
 use tokio::sync::{Mutex, MutexGuard};
@@ -156,6 +156,37 @@ async fn p1_failures_cost_the_same_whatever_their_number() {
     }
     assert_eq!(costs[0], costs[1]);
     assert_eq!(costs[0], (4, 9, 8));
+}
+
+#[tokio::test]
+async fn p1_setting_stopped_topics_aside_costs_the_same_whatever_their_number() {
+    let _alone = counting().await;
+    let topic = Topic::new("orders").unwrap();
+    let mut costs = Vec::new();
+    for size in [200, 1_600] {
+        let scratch = Scratch::with_connections(1).await;
+        let mut messages = many(size);
+        messages.extend((0..size).map(|_| message(None, "x")));
+        scratch.save(&messages).await;
+        let (freed, idle) = cost(&scratch, scratch.store.free_topics()).await;
+        assert_eq!(freed.unwrap(), 0);
+        scratch.store.pause(&topic, None).await.unwrap();
+        let request = scratch::request(size * 2);
+        let (claim, aside) = cost(&scratch, scratch.store.claim(&request)).await;
+        let claim = claim.unwrap();
+        assert!(claim.moved > size / 8 && claim.entries.is_empty());
+        let moved = |claim: Result<Claim, _>| claim.unwrap().moved;
+        while moved(scratch.store.claim(&request).await) > 0 {}
+        let (nothing, again) = cost(&scratch, scratch.store.claim(&request)).await;
+        assert_eq!(moved(nothing), 0);
+        assert!(scratch.store.resume(&topic).await.unwrap());
+        let (freed, freeing) = cost(&scratch, scratch.store.free_topics()).await;
+        assert!(freed.unwrap() > 50);
+        costs.push((idle, aside, again, freeing));
+    }
+    // Beside lease, line and giving back: the keys' blocks, their messages and those without a key, each moved by two.
+    assert_eq!(costs[0], (1, 9, 1, 5));
+    assert_eq!(costs[1], (1, 9, 1, 4));
 }
 
 #[tokio::test]

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use outbox_message::{Delivery, Position};
-use outbox_ordering::{
-    line::{LineRead, LineRow},
-    share::{Candidate, Room, Source},
-};
+use outbox_ordering::share::{Candidate, Source};
 use outbox_store::{ClaimRequest, Entry, Unreadable};
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
@@ -88,7 +85,7 @@ pub(super) async fn lease(
         .collect()
 }
 
-fn count(count: usize) -> i64 {
+pub(super) fn count(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
@@ -123,68 +120,32 @@ pub(super) async fn promote(
     Ok(promoted.len())
 }
 
-/// Topic and key as they stand in a row.
-pub(super) type RawKey = (Vec<u8>, Vec<u8>);
-
-/// Reads the lines of lanes within `share` each; rows of blocked keys count in `looks` only.
-pub(super) async fn read_lines(
+/// Blocks the keys of these messages, which are still in line, because their topics are stopped.
+pub(super) async fn block_topic(
     tx: &mut SqliteConnection,
-    lanes: &[u16],
-    share: Room,
-    looks: usize,
-) -> Result<HashMap<u16, LineRead<RawKey>>, sqlx::Error> {
-    // The limits do not hide each other: a line without blocked keys fills its share.
-    let looks = looks.saturating_add(share.messages);
-    let mut rows = sqlx::query(include_str!("../sql/read_line.sql"))
-        .bind(to_json(lanes))
-        .bind(count(share.messages))
-        .bind(i64::try_from(share.bytes).unwrap_or(i64::MAX))
-        .bind(count(looks))
-        .fetch(tx);
-    let mut read: HashMap<u16, Vec<LineRow<RawKey>>> = HashMap::new();
-    while let Some(row) = rows.try_next().await? {
-        read.entry(lane(&row)?.0).or_default().push(LineRow {
-            position: int(&row, "position")?,
-            weight: weight(&row)?,
-            blocked: int(&row, "blocked")? != 0,
-            key: raw_key(&row)?,
-        });
-    }
-    Ok(read
-        .into_iter()
-        .map(|(lane, rows)| (lane, LineRead::of(rows, share, looks)))
-        .collect())
-}
-
-/// The ordering key of a row, which may not be one that can be read.
-fn raw_key(row: &SqliteRow) -> Result<Option<RawKey>, sqlx::Error> {
-    let topic = maybe_bytes(row, "topic")?.unwrap_or_default();
-    Ok(maybe_bytes(row, "key")?.map(|key| (topic, key)))
-}
-
-fn weight(row: &SqliteRow) -> Result<u64, sqlx::Error> {
-    Ok(u64::try_from(int(row, "weight")?).unwrap_or(0))
-}
-
-/// How far the line of a lane is known to be of the key of the message at `head`, given that it is up to `known`, and whether another message
-/// was met behind.
-pub(super) async fn look_ahead(
-    tx: &mut SqliteConnection,
-    lane: u16,
-    known: i64,
-    head: i64,
-    looks: usize,
-) -> Result<(i64, bool), sqlx::Error> {
-    let row = sqlx::query(include_str!("../sql/look_ahead.sql"))
-        .bind(lane)
-        .bind(known)
-        .bind(head)
-        .bind(count(looks))
-        .fetch_one(tx)
+    stopped: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/block_topic.sql"))
+        .bind(to_json(stopped))
+        .execute(tx)
         .await?;
-    let other = int(&row, "other")? != 0;
-    let ahead = maybe_int(&row, "ahead")?.filter(|_| !other);
-    Ok((ahead.unwrap_or(known), other))
+    Ok(())
+}
+
+/// Lets due blocks last until the stop of their topics is over.
+pub(super) async fn stop_keys(
+    tx: &mut SqliteConnection,
+    numbers: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/stop_keys.sql"))
+        .bind(to_json(numbers))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+pub(super) fn weight(row: &SqliteRow) -> Result<u64, sqlx::Error> {
+    Ok(u64::try_from(int(row, "weight")?).unwrap_or(0))
 }
 
 /// Blocks the keys of these waiting messages as busy.
@@ -207,6 +168,16 @@ pub(super) struct DueBlock {
     pub(super) lane: u16,
     /// The first message that waits, if any does.
     pub(super) head: Option<i64>,
+    pub(super) topic: DueTopic,
+}
+
+/// What the topic of a key that is due says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DueTopic {
+    Runs,
+    Stopped,
+    /// It is stopped, and the first message of the key is let through.
+    LetsThrough,
 }
 
 /// The blocked keys of lanes that are due, at most `limit` of each lane, those that wait longest first.
@@ -225,10 +196,17 @@ pub(super) async fn due_blocks(
         .await?;
     rows.iter()
         .map(|row| {
+            let head = maybe_int(row, "head")?;
+            let topic = match int(row, "stopped")? {
+                0 => DueTopic::Runs,
+                _ if head.is_some() && maybe_int(row, "probe")? == head => DueTopic::LetsThrough,
+                _ => DueTopic::Stopped,
+            };
             Ok(DueBlock {
                 number: int(row, "number")?,
                 lane: lane(row)?.0,
-                head: maybe_int(row, "head")?,
+                head,
+                topic,
             })
         })
         .collect()

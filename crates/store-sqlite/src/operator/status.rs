@@ -1,12 +1,12 @@
 //! The state of the store as people see it. It counts, in one read transaction, so that the numbers agree.
 
 use outbox_store::{
-    BlockReason, BlockedKey, Circuit, LaneHolder, Status, TopicBacklog,
+    BlockReason, BlockedKey, Circuit, LaneHolder, Status, StopCause, StoppedTopic, TopicBacklog,
     adapter::{millis, until},
 };
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use crate::row::{int, lane, maybe_int, shown};
+use crate::row::{NEVER, int, lane, maybe_int, shown};
 
 /// Reads it all.
 pub(super) async fn status(tx: &mut SqliteConnection) -> Result<Status, sqlx::Error> {
@@ -31,8 +31,13 @@ pub(super) async fn status(tx: &mut SqliteConnection) -> Result<Status, sqlx::Er
             holder(row, now)
         })
         .await?,
+        stopped: list(tx, include_str!("../sql/status_stopped.sql"), |row| {
+            stopped(row, now)
+        })
+        .await?,
         next_due: maybe_int(&row, "next_due")?.map(|due| until(due, now)),
         ready: count(&row, "ready")?,
+        paused: count(&row, "paused")?,
         held: count(&row, "held")?,
         later: count(&row, "later")?,
         horizon: None,
@@ -85,6 +90,21 @@ fn circuit(row: &SqliteRow, now: i64) -> Result<Circuit, sqlx::Error> {
         open_for: until(now, int(row, "open_since")?),
         next_probe: until(int(row, "next_probe")?, now),
         error: shown(row, "error")?.unwrap_or_default(),
+    })
+}
+
+fn stopped(row: &SqliteRow, now: i64) -> Result<StoppedTopic, sqlx::Error> {
+    let cause = shown(row, "cause")?.and_then(|cause| StopCause::parse(&cause));
+    let end = int(row, "until")?;
+    Ok(StoppedTopic {
+        topic: shown(row, "topic")?.unwrap_or_default(),
+        // The table takes no other word.
+        cause: cause.unwrap_or(StopCause::Paused),
+        stopped_for: until(now, int(row, "stopped_at")?),
+        until: (end != NEVER).then(|| until(end, now)),
+        destination: shown(row, "destination")?,
+        relay: shown(row, "relay")?,
+        error: shown(row, "error")?,
     })
 }
 

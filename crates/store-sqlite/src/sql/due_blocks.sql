@@ -1,5 +1,5 @@
 -- The keys of the lanes ?1 and ?2 that are due by ?3, at most ?4 of each lane, those that wait longest first, each with the first message that
--- waits. Served by outbox_blocked_key_until and outbox_waiting_key.
+-- waits, whether its topic is stopped, and which message of that is let through. Served by outbox_blocked_key_until, outbox_waiting_key and primary key.
 SELECT
   b.number,
   b.lane,
@@ -10,7 +10,18 @@ SELECT
       AND w.key = b.key
     ORDER BY w.position
     LIMIT 1
-  ) AS head
+  ) AS head,
+  EXISTS (
+    SELECT 1
+    FROM outbox_topic_state t
+    WHERE t.topic = b.topic
+      AND t.until > ?3
+  ) AS stopped,
+  (
+    SELECT t.probe
+    FROM outbox_topic_state t
+    WHERE t.topic = b.topic
+  ) AS probe
 FROM outbox_blocked_key b
 WHERE b.number IN (
   SELECT number

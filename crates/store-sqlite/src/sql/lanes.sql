@@ -35,6 +35,7 @@ SELECT
     FROM outbox_scheduled s
     WHERE s.lane = l.lane
       AND s.due_at > clock.now
+      AND s.due_at < 9223372036854775807
     ORDER BY s.due_at
     LIMIT 1
   ) AS scheduled_next,

@@ -1,5 +1,6 @@
 -- Walks the line of each lane of ?1 = [lane, ...] by position, without payloads, until ?2 messages or ?3 bytes of it can run, or ?4 rows were looked
--- at. Served by outbox_message_lane, the primary key, and the key index of outbox_blocked_key. The counts of a step leave its own row out.
+-- at. Blocked is 1 if the key is, 2 if the topic is stopped by ?5, which is now. Served by outbox_message_lane, the primary keys, and the key index of
+-- outbox_blocked_key. The counts of a step leave its own row out.
 WITH RECURSIVE
   walk (lane, position, blocked, weight, taken, bytes, looked) AS (
     SELECT value, 0, 1, 0, 0, 0, 0
@@ -8,13 +9,23 @@ WITH RECURSIVE
     SELECT
       m.lane,
       m.position,
-      EXISTS (
-        SELECT 1
-        FROM outbox_blocked_key b
-        WHERE b.topic = m.topic
-          AND b.key = m.key
-          AND b.lane = m.lane
-      ),
+      CASE
+        WHEN EXISTS (
+          SELECT 1
+          FROM outbox_blocked_key b
+          WHERE b.topic = m.topic
+            AND b.key = m.key
+            AND b.lane = m.lane
+        ) THEN 1
+        WHEN EXISTS (
+          SELECT 1
+          FROM outbox_topic_state t
+          WHERE t.topic = m.topic
+            AND t.until > ?5
+            AND t.probe IS NOT m.position
+        ) THEN 2
+        ELSE 0
+      END,
       octet_length(m.payload)
         + coalesce(octet_length(m.headers), 0)
         + octet_length(m.id)
@@ -43,8 +54,8 @@ SELECT
   walk.position,
   walk.blocked,
   walk.weight,
-  iif(walk.blocked, NULL, m.topic) AS topic,
-  iif(walk.blocked, NULL, m.key) AS key
+  iif(walk.blocked = 1, NULL, m.topic) AS topic,
+  iif(walk.blocked = 1, NULL, m.key) AS key
 FROM walk
 CROSS JOIN outbox_message m
 WHERE walk.looked > 0

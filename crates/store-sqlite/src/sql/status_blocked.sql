@@ -11,6 +11,6 @@ SELECT
     (SELECT d.error FROM outbox_dead d WHERE d.position = b.position)
   ) AS error
 FROM outbox_blocked_key b
-WHERE b.reason <> 'busy'
+WHERE b.reason NOT IN ('busy', 'topic')
 ORDER BY b.position
 LIMIT 10

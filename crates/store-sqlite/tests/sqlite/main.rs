@@ -12,5 +12,6 @@ mod opening;
 mod plans;
 mod saving;
 mod scratch;
+mod stops;
 mod tables;
 mod volume;

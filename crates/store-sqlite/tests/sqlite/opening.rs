@@ -181,7 +181,7 @@ async fn a_file_without_a_schema_names_both_versions_and_the_command() {
     let (_, text) = refusal(pool).await;
     assert_eq!(
         text,
-        "the outbox schema has version 0, this program needs version 2: run `outbox migrate --store ...`"
+        "the outbox schema has version 0, this program needs version 3: run `outbox migrate --store ...`"
     );
 }
 
@@ -197,7 +197,7 @@ async fn another_schema_version_is_refused_by_everything() {
             error,
             StoreError::Schema {
                 found: 99,
-                expected: 2,
+                expected: 3,
                 ..
             }
         )

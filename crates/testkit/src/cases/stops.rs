@@ -245,7 +245,7 @@ pub async fn status_counts_nothing_ready_whose_destination_is_down<H: Harness>()
     s.start_topic().await;
     let status = s.status().await;
     assert_eq!(status.stopped.len(), 1, "it is being freed");
-    assert_eq!((status.held, status.later), (1, 2));
+    assert_eq!((status.ready, status.held, status.later), (1, 1, 2));
     s.free().await;
     let status = s.status().await;
     assert_eq!((status.ready, status.held, status.later), (5, 1, 2));
