@@ -1,4 +1,4 @@
-//! Connecting to a server that says nothing. It is a program of its own, as it counts the threads of the whole program.
+//! Connecting to a server that says nothing. It is a program of its own, as it looks at the threads of the whole program.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,24 +18,24 @@ use futures_util::future::join_all;
 use outbox_publisher::PublishErrorKind;
 use outbox_publisher_rabbitmq::RabbitMqPublisher;
 use outbox_test_servers::Proxy;
+use tokio::runtime::Runtime;
 
 use crate::{
     broker::{Consumer, port_of, unique, with_port},
     publishing::{assert_error, confirm, message, publish},
 };
 
-/// How many threads of the client run.
-fn threads() -> usize {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
-    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    names.filter(|name| name.starts_with("lapin-io")).count()
+/// The names of the threads that run.
+fn thread_names() -> impl Iterator<Item = String> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("comm")).ok())
 }
 
 /// All who need a connection wait for one attempt; given up, it leaves no thread behind that waits for ever.
 #[test]
 fn b4_an_attempt_to_connect_is_made_once_for_all_and_ends_when_it_is_given_up() {
     const ATTEMPTS: usize = 5;
-    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let runtime = Runtime::new().unwrap();
     let url = broker::url();
     let proxy = Proxy::start(port_of(&url)).unwrap();
     proxy.stall(true);
@@ -54,13 +54,14 @@ fn b4_an_attempt_to_connect_is_made_once_for_all_and_ends_when_it_is_given_up() 
         });
         assert_eq!(proxy.accepted(), attempt);
     }
-    while threads() > 0 {
+    let all_have_ended = || !thread_names().any(|name| name.starts_with("lapin-io"));
+    while !all_have_ended() {
         thread::yield_now();
     }
     proxy.stall(false);
+    let (url, queue) = (broker::url(), unique("stalled"));
     runtime.block_on(async {
-        let queue = unique("stalled");
-        Consumer::new(&broker::url()).declare(&queue).await;
+        Consumer::new(&url).declare(&queue).await;
         confirm(&publisher, &message(&queue, "a")).await;
     });
 }

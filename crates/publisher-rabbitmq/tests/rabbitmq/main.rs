@@ -16,3 +16,4 @@ mod permissions;
 #[path = "../support/publishing.rs"]
 mod publishing;
 mod queues;
+mod silence;
