@@ -73,8 +73,10 @@ pub enum Layout {
     },
     /// The lists of a Laravel queue: an element is the payload.
     Laravel {
-        /// The name of the queue as Laravel knows it; the key of the list is `queues:` and this.
+        /// The name of the queue as Laravel knows it; the key of the list is the prefix, `queues:` and this.
         queue: Template,
+        /// What Laravel's connection writes before every key: its setting `database.redis.options.prefix`.
+        prefix: String,
         /// Which payloads are taken.
         jobs: Jobs,
     },
@@ -155,10 +157,11 @@ impl Layout {
         }
     }
 
-    /// A Laravel queue for each topic, named like it.
+    /// A Laravel queue for each topic, named like it, without a prefix.
     pub fn laravel() -> Self {
         Self::Laravel {
             queue: Template::topic(),
+            prefix: String::new(),
             jobs: Jobs::Checked,
         }
     }
@@ -206,7 +209,7 @@ impl Layout {
 
     fn key_of(&self, name: &str) -> String {
         match self {
-            Self::Laravel { .. } => format!("queues:{name}"),
+            Self::Laravel { prefix, .. } => format!("{prefix}queues:{name}"),
             Self::List { .. } | Self::Stream { .. } => name.to_owned(),
         }
     }

@@ -21,7 +21,7 @@ use crate::{
 const COMMAND_MESSAGES: usize = 1000;
 
 /// How long the server waits for its replicas, in milliseconds. Everything else on the connection waits as well.
-const WAIT_MILLIS: u32 = 2000;
+const WAIT_MILLIS: u32 = 1000;
 
 /// Publishes to lists or streams of a Redis server. Must be used inside a tokio runtime.
 ///

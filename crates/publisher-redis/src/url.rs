@@ -171,9 +171,11 @@ mod tests {
         assert_eq!(of("redis://h?layout=laravel"), Layout::laravel());
         let unchecked = Layout::Laravel {
             queue: Template::topic(),
+            prefix: "shop_database_".to_owned(),
             jobs: Jobs::Unchecked,
         };
-        assert_eq!(of("redis://h?layout=laravel&jobs=unchecked"), unchecked);
+        let url = "redis://h?layout=laravel&prefix=shop_database_&jobs=unchecked";
+        assert_eq!(of(url), unchecked);
         assert_eq!(of("redis://h/?layout=stream"), Layout::stream());
         let keeps_all = Layout::Stream {
             stream: "{orders}:{key}"
@@ -207,7 +209,12 @@ mod tests {
                 "frame",
                 "layout=list",
             ),
-            ("redis://h/?jobs=checked", "jobs", "layout=laravel"),
+            ("redis://h/?prefix=a", "prefix", "layout=laravel"),
+            (
+                "redis://h/?layout=stream&jobs=checked",
+                "jobs",
+                "layout=laravel",
+            ),
             ("redis://h/?ca=/a", "ca", "rediss://"),
             ("rediss://h/?cert=/a", "cert", "key as well"),
         ] {

@@ -8,10 +8,11 @@ use super::decoded;
 use crate::{Frame, Identity, InvalidUrl, Jobs, Layout, Template, Tls};
 
 /// All parameters, in the order in which people read of them.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "layout",
     "queue",
     "frame",
+    "prefix",
     "jobs",
     "stream",
     "max_len",
@@ -118,7 +119,7 @@ impl Parameters {
         match &*layout {
             "list" => {
                 self.refuse(&["stream", "max_len"], "layout=stream")?;
-                self.refuse(&["jobs"], "layout=laravel")?;
+                self.refuse(&["prefix", "jobs"], "layout=laravel")?;
                 Ok(Layout::List {
                     frame: self.frame()?,
                     queue: self.template("queue")?,
@@ -128,13 +129,16 @@ impl Parameters {
                 self.refuse(&["stream", "max_len"], "layout=stream")?;
                 self.refuse(&["frame"], "layout=list")?;
                 Ok(Layout::Laravel {
+                    prefix: self
+                        .take("prefix")
+                        .map_or_else(String::new, |(_, prefix)| prefix),
                     jobs: self.jobs()?,
                     queue: self.template("queue")?,
                 })
             }
             "stream" => {
                 self.refuse(&["queue"], "layout=list and layout=laravel")?;
-                self.refuse(&["jobs"], "layout=laravel")?;
+                self.refuse(&["prefix", "jobs"], "layout=laravel")?;
                 self.refuse(&["frame"], "layout=list")?;
                 let stream = self.template("stream")?;
                 let reason = "write a number of entries, or 0 to keep all";

@@ -36,7 +36,8 @@ async fn o5_a_run_is_one_command_whatever_the_layout() {
 #[tokio::test]
 async fn laravel_finds_jobs_in_order_and_a_notification_for_each() {
     let server = plain(&[]);
-    let url = format!("{}/?layout=laravel&queue=shop:{{topic}}", server.url());
+    let parameters = "layout=laravel&prefix=p_&queue=shop:{topic}";
+    let url = format!("{}/?{parameters}", server.url());
     let publisher = RedisPublisher::new(&url).unwrap();
     let jobs: Vec<_> = (0..3)
         .map(|n| {
@@ -47,10 +48,10 @@ async fn laravel_finds_jobs_in_order_and_a_notification_for_each() {
         })
         .collect();
     publish_all(&publisher, &jobs).await;
-    let found = list(&server, "queues:shop:orders").await;
+    let found = list(&server, "p_queues:shop:orders").await;
     let sent: Vec<_> = jobs.iter().map(|job| job.payload.as_ref()).collect();
     assert_eq!(found.iter().map(String::as_bytes).collect::<Vec<_>>(), sent);
-    assert_eq!(list(&server, "queues:shop:orders:notify").await, ["1"; 3]);
+    assert_eq!(list(&server, "p_queues:shop:orders:notify").await, ["1"; 3]);
 }
 
 #[tokio::test]

@@ -41,18 +41,18 @@ pub(crate) async fn publish(publisher: &dyn Publisher, messages: &[Message]) -> 
 }
 
 pub(crate) async fn publish_all(publisher: &dyn Publisher, messages: &[Message]) {
-    let published = publish(publisher, messages).await;
-    assert!(published.failure.is_none(), "{published:?}");
-    assert_eq!(published.confirmed, messages.len());
+    let outcome = publish(publisher, messages).await;
+    assert!(outcome.failure.is_none(), "{outcome:?}");
+    assert_eq!(outcome.confirmed, messages.len());
 }
 
 /// Publishes until it works, as a relay does. Nothing but an outage may stand in the way.
 pub(crate) async fn publish_until_it_works(publisher: &dyn Publisher, messages: &[Message]) {
     let mut confirmed = 0;
     while confirmed < messages.len() {
-        let published = publish(publisher, &messages[confirmed..]).await;
-        confirmed += published.confirmed;
-        if let Some(failure) = published.failure {
+        let outcome = publish(publisher, &messages[confirmed..]).await;
+        confirmed += outcome.confirmed;
+        if let Some(failure) = outcome.failure {
             assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
         }
     }
@@ -64,9 +64,9 @@ pub(crate) async fn fail_after(
     messages: &[Message],
     confirmed: usize,
 ) -> PublishError {
-    let published = publish(publisher, messages).await;
-    assert_eq!(published.confirmed, confirmed, "{published:?}");
-    published.failure.unwrap()
+    let outcome = publish(publisher, messages).await;
+    assert_eq!(outcome.confirmed, confirmed, "{outcome:?}");
+    outcome.failure.unwrap()
 }
 
 /// Publishes what must fail with an outage whose text has this in it.
