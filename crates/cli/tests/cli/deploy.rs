@@ -31,12 +31,7 @@ fn duration(text: &str) -> Duration {
 
 /// Brings a file of options into the place, with secrets of its own, and the store where nobody is. Answers the names of the
 /// secrets that it refers to.
-fn install(
-    place: &Place,
-    text: &str,
-    secrets: &str,
-    store: &str,
-) -> (PathBuf, BTreeSet<String>) {
+fn install(place: &Place, text: &str, secrets: &str, store: &str) -> (PathBuf, BTreeSet<String>) {
     let references = text.split("${file:").skip(1);
     let paths = references.map(|rest| rest.split_once('}').unwrap().0);
     let names: BTreeSet<String> = paths
@@ -81,16 +76,17 @@ fn the_service_of_systemd_hands_over_options_that_a_relay_works_with() {
     assert!(!away.stderr.contains("p@ss"), "{away:#?}");
 
     // It tries again after that, and not where only a person can help.
-    let with = |more: &[&str]| [&args[..], more].concat();
+    let wrong = [&args[..], &["--lease", "long"]].concat();
+    let until_empty = [&args[..], &["--until-empty"]].concat();
     let not_again = values(&unit, "RestartPreventExitStatus")[0];
     let not_again: Vec<i32> = not_again.split(' ').map(|it| it.parse().unwrap()).collect();
     let without_tables = place.run(&args, "").code.unwrap();
-    let wrong = place.run(&with(&["--lease", "long"]), "").code.unwrap();
+    let wrong = place.run(&wrong, "").code.unwrap();
     assert_eq!(not_again, [wrong, without_tables]);
 
     place.run(&["migrate"], "").expect(0);
     place.run(&["save"], &lines(3, 1)).expect(0);
-    place.run(&with(&["--until-empty"]), "").expect(0);
+    place.run(&until_empty, "").expect(0);
     let published = fs::read_to_string(place.path("rest.ndjson")).unwrap();
     assert_eq!(published.lines().count(), 3, "{published}");
 }
