@@ -69,11 +69,9 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "look_line" => vec![lanes(), of_lanes("bigint[]", "bigint", "0"), int(13), int(1_250)],
         "look_ahead" => vec![ints(format!("'{{{}}}'", one.0)), ints(format!("'{{{}}}'", one.1)), texts("'{orders}'"), texts("'{one}'"), int(10_000)],
         "read_waiting" => vec![lanes(), of_lanes("bigint[]", "bigint", "9e18"), of_lanes("boolean[]", "boolean", "false"), int(100), int(32)],
-        "set_aside" => vec![ints(&line.lanes), ints(&line.positions)],
-        "set_aside_topics" => vec![ints(&line.lanes), ints(&line.positions)],
-        "stop_keys" => vec![texts(&waiting.topics), texts(&waiting.keys)],
+        "set_aside" | "set_aside_topics" => vec![ints(&line.lanes), ints(&line.positions)],
         "block_busy" => vec![ints(&line.lanes), texts(&line.topics), texts(&line.keys), ints(&line.positions)],
-        "delete_empty_blocks" | "free_keys" => vec![texts(&waiting.topics), texts(&waiting.keys)],
+        "delete_empty_blocks" | "free_keys" | "stop_keys" => vec![texts(&waiting.topics), texts(&waiting.keys)],
         "load" => vec![ints(&line.lanes), ints(&line.positions), texts(&waiting.topics), texts(&waiting.keys), ints(&waiting.positions)],
         "leave_lanes" => vec![lanes(), of_lanes("bigint[]", "bigint", "NULL")],
         // Settlements.

@@ -9,6 +9,7 @@
 
 mod due;
 mod floor;
+mod freeing;
 mod invariants;
 mod late;
 mod many;

@@ -1,4 +1,4 @@
-//! What relays and operators do with the topic of a test, as calls that can be stopped at a point.
+//! A topic that is stopped, and what relays and operators do with it, as calls that can be stopped at a point.
 
 use std::{future::Future, sync::Arc};
 
@@ -8,10 +8,44 @@ use tokio::{spawn, task::JoinHandle};
 
 use crate::{
     relay::Relay,
-    scene::{Scene, TOPIC, holder, secs},
+    scene::{Scene, TOPIC, holder, keys_apart, keys_beside, secs},
 };
 
-pub(crate) fn topics(names: &[&str]) -> Vec<Topic> {
+/// Messages of three keys in two lanes and some without a key, of a topic that is stopped.
+pub(crate) async fn stopped() -> Scene {
+    let s = Scene::new().await;
+    let beside = keys_beside("k", 1).remove(0);
+    let far = keys_apart(64).pop().unwrap();
+    let mut messages = Vec::new();
+    for n in 1..=3 {
+        messages.push((Some("k"), format!("k{n}")));
+        messages.push((Some(beside.as_str()), format!("beside{n}")));
+        messages.push((Some(far.as_str()), format!("far{n}")));
+        messages.push((None, format!("free{n}")));
+    }
+    s.save_all(&messages).await;
+    s.relay("stops").stopping(&[TOPIC]).await;
+    s
+}
+
+/// All of these came, each key in its order.
+fn assert_all(out: &[String], upto: usize) {
+    for key in ["k", "beside", "far"] {
+        let expected: Vec<String> = (1..=upto).map(|n| format!("{key}{n}")).collect();
+        assert_eq!(of(out, key), expected, "{out:?}");
+    }
+    assert_eq!(of(out, "free").len(), 3);
+    assert_eq!(out.len(), 3 * upto + 3);
+}
+
+/// Ends all, and looks that nothing is left.
+pub(crate) async fn assert_over(s: &Scene, relay: &Relay, mut out: Vec<String>, upto: usize) {
+    out.extend(relay.end_and_drain().await);
+    assert_all(&out, upto);
+    s.check_empty().await;
+}
+
+fn topics(names: &[&str]) -> Vec<Topic> {
     names
         .iter()
         .map(|name| Topic::new(*name).unwrap())
@@ -98,7 +132,7 @@ impl Relay {
 }
 
 /// Those of the payloads that begin so.
-pub(crate) fn of<'a>(payloads: &'a [String], begin: &str) -> Vec<&'a str> {
+fn of<'a>(payloads: &'a [String], begin: &str) -> Vec<&'a str> {
     let all = payloads.iter().map(String::as_str);
     all.filter(|payload| payload.starts_with(begin)).collect()
 }

@@ -191,7 +191,7 @@ async fn stop_and_start(store: &PostgresStore) {
     store.stop_topics(&stop).await.unwrap();
     while store.claim(&request(10)).await.unwrap().moved > 0 {}
     assert!(store.probe_topic(&topic).await.unwrap());
-    store.start_topics(&[topic.clone()]).await.unwrap();
+    store.start_topics(&stop.topics).await.unwrap();
     store.pause(&topic, None).await.unwrap();
     assert!(store.resume(&topic).await.unwrap());
     assert!(store.free_topics().await.unwrap() > 0);
