@@ -1,19 +1,19 @@
 //! The arguments that all commands share, and the list of commands.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use outbox::postgres_sqlx::{SchemaName, WakeUp};
 
 use crate::{
-    command::{dead, demo, migrate, purge, relay, save, status},
+    command::{check, dead, demo, migrate, pause, purge, relay, save, status, topics},
     exit,
     logs::LogFormat,
 };
 
 /// A transactional outbox: messages are saved with the data they belong to, and a relay publishes them in order.
 ///
-/// `save` and `relay` do the main job, `status` and `dead` watch over it, `demo` shows it without anything to set up.
+/// `save` and `relay` do the main job, `status`, `topics` and `dead` watch over it, `demo` shows it without anything to set up.
 #[derive(Debug, Parser)]
 #[command(name = "outbox", version, after_help = help(), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -31,6 +31,9 @@ pub(crate) struct Cli {
         help_heading = OUTPUT
     )]
     pub(crate) log_format: LogFormat,
+    /// Read options from this file [default: outbox.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE", env = "OUTBOX_CONFIG", hide_env_values = true, help_heading = OUTPUT)]
+    pub(crate) config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -54,7 +57,11 @@ pub(crate) enum Command {
     Save(save::SaveArgs),
     Relay(Box<relay::RelayArgs>),
     Dead(dead::DeadArgs),
+    Check(check::CheckArgs),
     Status(status::StatusArgs),
+    Topics(topics::TopicsArgs),
+    Pause(pause::PauseArgs),
+    Resume(pause::ResumeArgs),
     Purge(purge::PurgeArgs),
     Demo(demo::DemoArgs),
 }

@@ -9,6 +9,7 @@
 
 mod args;
 mod command;
+mod config;
 mod exit;
 mod failure;
 mod line;
@@ -16,25 +17,33 @@ mod logs;
 mod output;
 mod publisher;
 mod redact;
+mod routes;
 mod signals;
 mod store;
 mod table;
 
 use std::{
     env,
-    ffi::OsString,
     io::{self, Write},
     process::ExitCode,
 };
 
-use clap::Parser;
+use clap::{Parser, error::ContextKind};
 
-use crate::{args::Cli, exit::Exit, failure::Failure, output::Output};
+use crate::{args::Cli, config::Arguments, exit::Exit, failure::Failure, output::Output};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let arguments = match Arguments::gather(env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(failure) => {
+            let json = env::args_os().any(|arg| arg == "--json");
+            Output::new(json).failure(&failure);
+            return ExitCode::from(failure.exit.code());
+        }
+    };
+    let cli = match Cli::try_parse_from(&arguments.all) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(explain(&error, env::args_os()).code()),
+        Err(error) => return ExitCode::from(explain(&error, &arguments).code()),
     };
     let output = Output::new(cli.json);
     let exit = match run(cli, output) {
@@ -58,21 +67,25 @@ fn run(cli: Cli, output: Output) -> Result<Exit, Failure> {
 }
 
 /// Prints help, or what is wrong with the arguments. An argument in the wrong place may be a URL with a password.
-fn explain(error: &clap::Error, args: impl Iterator<Item = OsString>) -> Exit {
+fn explain(error: &clap::Error, arguments: &Arguments) -> Exit {
     if !error.use_stderr() {
         return match error.print() {
             Ok(()) => Exit::Done,
             Err(_) => Exit::Closed,
         };
     }
-    let text = error.render().to_string();
+    let mut text = error.render().to_string();
+    let named = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if let Some(source) = named.as_deref().and_then(|named| arguments.source(named)) {
+        text.push_str(&format!("\nThe value comes from {source}.\n"));
+    }
     // What was not understood cannot say whether it asked for JSON, so the words are looked at.
-    let args: Vec<OsString> = args.collect();
-    if args.iter().any(|arg| arg == "--json") {
+    if arguments.all.iter().any(|arg| arg == "--json") {
         let output = Output::new(true);
-        let to_stdout = args
-            .iter()
-            .any(|arg| arg == "stdout:" || arg == "--to=stdout:");
+        let to_stdout = arguments.all.iter().any(|arg| {
+            let arg = arg.to_string_lossy();
+            arg == "stdout:" || arg.ends_with("=stdout:")
+        });
         let output = if to_stdout {
             output.beside_stdout()
         } else {

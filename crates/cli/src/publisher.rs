@@ -1,19 +1,31 @@
-//! `--to`: the destinations that messages can be published to.
+//! A destination that messages can be published to, as its URL names it.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use outbox::{file::FilePublisher, publisher::Publisher};
+use outbox::{
+    file::FilePublisher, nats::NatsPublisher, publisher::Publisher, rabbitmq::RabbitMqPublisher,
+    redis::RedisPublisher,
+};
 
 use crate::{exit::Exit, failure::Failure};
 
-/// A parsed `--to`.
+/// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Destination {
     Stdout,
     File(String),
+    Broker(Broker),
 }
 
-const SUPPORTED: &str = "supported are stdout: and file:PATH";
+/// A broker, which is connected to when the first message goes there.
+#[derive(Clone)]
+pub(crate) struct Broker {
+    url: String,
+    publisher: Arc<dyn Publisher>,
+}
+
+const SUPPORTED: &str = "supported are amqp://HOST, amqps://HOST (RabbitMQ), nats://HOST, tls://HOST (NATS JetStream), \
+                         redis://HOST, rediss://HOST (Redis), file:PATH and stdout:";
 
 impl Destination {
     /// Reads a URL; the failure does not repeat it, since it may hold a password.
@@ -21,16 +33,35 @@ impl Destination {
         let refused = |what: String| Failure::new(Exit::Input, what).hint(SUPPORTED);
         match url.split_once(':') {
             Some(("stdout", "")) => Ok(Self::Stdout),
-            Some(("stdout", _)) => Err(refused("--to stdout: takes no path".to_owned())),
+            Some(("stdout", _)) => Err(refused("the destination stdout: takes no path".to_owned())),
             Some(("file", path)) => match path.strip_prefix("//").unwrap_or(path) {
-                "" => Err(refused("--to file: has no path".to_owned())),
+                "" => Err(refused("the destination file: has no path".to_owned())),
                 path => Ok(Self::File(path.to_owned())),
             },
+            Some(("amqp" | "amqps", _)) => Self::broker(url, "RabbitMQ", RabbitMqPublisher::new),
+            Some(("nats" | "tls", _)) => Self::broker(url, "NATS", NatsPublisher::new),
+            Some(("redis" | "rediss", _)) => Self::broker(url, "Redis", RedisPublisher::new),
             Some((scheme, _)) if is_scheme(scheme) => Err(refused(format!(
                 "cannot publish to a destination of scheme {scheme}"
             ))),
-            _ => Err(refused("--to is no URL of a destination".to_owned())),
+            _ => Err(refused("this is no URL of a destination".to_owned())),
         }
+    }
+
+    fn broker<P: Publisher, E: std::error::Error>(
+        url: &str,
+        name: &str,
+        make: impl FnOnce(&str) -> Result<P, E>,
+    ) -> Result<Self, Failure> {
+        let publisher = make(url).map_err(|error| {
+            let failure = Failure::caused(Exit::Input, &error);
+            let what = format!("the URL of {name}: {}", failure.what);
+            Failure { what, ..failure }
+        })?;
+        Ok(Self::Broker(Broker {
+            url: url.to_owned(),
+            publisher: Arc::new(publisher),
+        }))
     }
 
     pub(crate) fn open(&self) -> Result<Arc<dyn Publisher>, Failure> {
@@ -40,7 +71,23 @@ impl Destination {
                 FilePublisher::open(path)
                     .map_err(|error| Failure::caused(Exit::Destination, &error))?,
             ),
+            Self::Broker(broker) => Arc::clone(&broker.publisher),
         })
+    }
+}
+
+impl PartialEq for Broker {
+    fn eq(&self, other: &Self) -> bool {
+        self.url == other.url
+    }
+}
+
+impl Eq for Broker {}
+
+/// Without the URL, which may hold a password.
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.publisher.fmt(f)
     }
 }
 
@@ -72,13 +119,30 @@ mod tests {
             "stdout:x",
             "file:",
             "file://",
-            "amqp://u:secret@h",
+            "kafka://u:secret@h",
             "secret",
         ] {
             let refused = Destination::parse(bad).unwrap_err();
             assert_eq!(refused.exit, Exit::Input);
             assert!(!refused.to_string().contains("secret"), "{refused}");
             assert!(refused.to_string().contains(SUPPORTED));
+        }
+    }
+
+    #[test]
+    fn a_broker_is_named_by_its_url_and_its_parameters_are_read_at_once() {
+        for good in [
+            "amqp://u:secret@h/v?exchange=e",
+            "nats://u:secret@h?subject=s.{topic}",
+            "redis://:secret@h/1",
+        ] {
+            let destination = Destination::parse(good).unwrap();
+            assert_eq!(destination, Destination::parse(good).unwrap());
+            assert!(!format!("{destination:?}").contains("secret"));
+            let bad = format!("{good}{}colour=secret", if good.contains('?') { '&' } else { '?' });
+            let refused = Destination::parse(&bad).unwrap_err().to_string();
+            assert!(refused.contains("colour"), "{refused}");
+            assert!(!refused.contains("secret"), "{refused}");
         }
     }
 }

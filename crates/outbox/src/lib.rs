@@ -21,6 +21,7 @@
 //! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
 //! | publish to a file or to standard output | `file` | `file` |
 //! | publish to NATS `JetStream` | `nats` | `nats` |
+//! | publish to `RabbitMQ` | `rabbitmq` | `rabbitmq` |
 //! | publish to Redis | `redis` | `redis` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
@@ -113,6 +114,10 @@ pub use outbox_publisher_file as file;
 /// Publishes to streams of NATS `JetStream`.
 #[cfg(feature = "nats")]
 pub use outbox_publisher_nats as nats;
+
+/// Publishes to queues and exchanges of `RabbitMQ`.
+#[cfg(feature = "rabbitmq")]
+pub use outbox_publisher_rabbitmq as rabbitmq;
 
 /// Publishes to Redis: to lists that BabelQueue or Laravel reads, or to streams.
 #[cfg(feature = "redis")]

@@ -20,7 +20,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::Output,
-    publisher::Destination,
+    routes::{RouteArgs, Routes},
     signals,
     store::{self, StoreOptions},
     table::count,
@@ -52,10 +52,9 @@ pub(crate) struct RelayArgs {
     store: StoreArgs,
     #[command(flatten)]
     wake_up: WakeUpArgs,
-    /// Where to publish: stdout: or file:PATH
-    #[arg(long, value_name = "URL", env = "OUTBOX_TO", hide_env_values = true)]
-    to: String,
-    /// End when nothing is pending; with code 3 when only scheduled or held messages are left
+    #[command(flatten)]
+    routes: RouteArgs,
+    /// End when nothing is pending; with code 3 when only scheduled or held messages, or such of paused topics, are left
     ///
     /// Messages that wait for a retry, or for a destination that is down, are waited for.
     #[arg(long)]
@@ -104,6 +103,7 @@ struct Pending {
     total: u64,
     ready: u64,
     retry: u64,
+    paused: u64,
     held: u64,
     later: u64,
 }
@@ -114,6 +114,7 @@ impl From<&Status> for Pending {
             total: status.pending(),
             ready: status.ready,
             retry: retrying(status),
+            paused: status.paused,
             held: status.held,
             later: status.later,
         }
@@ -121,12 +122,13 @@ impl From<&Status> for Pending {
 }
 
 pub(crate) async fn run(args: RelayArgs, output: Output) -> Result<Exit, Failure> {
-    let destination = Destination::parse(&args.to)?;
-    let output = match destination {
-        Destination::Stdout => output.beside_stdout(),
-        Destination::File(_) => output,
+    let routes = Routes::parse(&args.routes)?;
+    let output = if routes.use_stdout() {
+        output.beside_stdout()
+    } else {
+        output
     };
-    match relay(args, &destination, output).await {
+    match relay(args, &routes, output).await {
         Ok(exit) => Ok(exit),
         // Told here, where it is known what standard output is used for.
         Err(failure) => {
@@ -136,18 +138,19 @@ pub(crate) async fn run(args: RelayArgs, output: Output) -> Result<Exit, Failure
     }
 }
 
-async fn relay(
-    args: RelayArgs,
-    destination: &Destination,
-    output: Output,
-) -> Result<Exit, Failure> {
+async fn relay(args: RelayArgs, routes: &Routes, output: Output) -> Result<Exit, Failure> {
     let config = args.options.config()?;
     let wanted = StoreOptions {
         wake_up: args.wake_up.into(),
         retain: args.retain,
     };
     store::with_options(&args.store, wanted, async |opened| {
-        let relay = Relay::with_config(opened.relay_side(), destination.open()?, config)
+        let router = routes.open()?;
+        if routes.may_miss_topics() {
+            let status = opened.operator().status().await;
+            routes.covers(&router, &status.map_err(|error| store::failure(&error))?)?;
+        }
+        let relay = Relay::with_config(opened.relay_side(), router, config)
             .map_err(|error| Failure::caused(Exit::Input, &error))?;
         let watched = args.until_empty.then_some(opened.operator());
         let mut ended = Ended::Signal;
@@ -218,6 +221,7 @@ fn text(report: Report, left: Option<Pending>) -> String {
     let parts: Vec<String> = [
         (left.ready, "ready"),
         (left.retry, "waiting for a retry"),
+        (left.paused, "of paused topics"),
         (left.later, "scheduled for later"),
         (left.held, "held by dead letters"),
     ]
@@ -243,17 +247,19 @@ mod tests {
             waiting: 3,
             scheduled: 2,
             ready: 1,
-            held: 3,
+            held: 2,
+            paused: 1,
             later: 2,
             ..Status::default()
         };
         let left = Pending::from(&status);
-        assert_eq!(left.total, left.ready + left.retry + left.held + left.later);
+        let parts = [left.ready, left.retry, left.paused, left.held, left.later];
+        assert_eq!(left.total, parts.iter().sum::<u64>());
         let told = text(Report::default(), Some(left));
         assert!(
             told.ends_with(
-                "10 messages left: 1 ready, 4 waiting for a retry, 2 scheduled for later, \
-                 3 held by dead letters (see outbox status)"
+                "10 messages left: 1 ready, 4 waiting for a retry, 1 of paused topics, 2 scheduled for later, \
+                 2 held by dead letters (see outbox status)"
             ),
             "{told}"
         );

@@ -37,5 +37,5 @@ pub(crate) async fn run(args: StatusArgs, output: Output) -> Result<Exit, Failur
 pub(crate) fn retrying(status: &Status) -> u64 {
     status
         .pending()
-        .saturating_sub(status.ready + status.held + status.later)
+        .saturating_sub(status.ready + status.held + status.later + status.paused)
 }

@@ -80,7 +80,7 @@ fn o9_a_held_key_shows_as_blocked_and_until_empty_ends_with_3() {
     assert_eq!(report["ended_by"], "nothing_ready");
     assert_eq!(
         report["pending"],
-        json!({"total": 3, "ready": 0, "retry": 0, "held": 3, "later": 0})
+        json!({"total": 3, "ready": 0, "retry": 0, "paused": 0, "held": 3, "later": 0})
     );
 
     let status = place.status();

@@ -45,6 +45,10 @@ fn every_member_of_an_object_for_scripts_is_documented() {
     run(&["save"], "{");
     place.sql("update outbox_message set headers = 'no json' where id = 'm-0'");
     place.sql("update outbox_lane set relay = 'gone', holder = 'gone'");
+    run(&["pause", "mail", "--for", "1h"], "");
+    run(&["topics"], "");
+    run(&["resume", "mail"], "");
+    run(&["check", "--to", &to, "--topic", "mail"], "");
     run(&["status"], "");
     run(&hold, "");
     run(&["status"], "");
@@ -59,6 +63,7 @@ fn every_member_of_an_object_for_scripts_is_documented() {
         "after_death",
         "lease_ms",
         "next_try_ms",
+        "until_ms",
         "killed",
     ] {
         assert!(found.contains(seen), "{seen} is not among {found:?}");

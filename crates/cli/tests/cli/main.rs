@@ -5,8 +5,10 @@
     reason = "a test fails where something goes wrong"
 )]
 
+mod config;
 mod dead;
 mod demo;
+mod deploy;
 mod documented;
 mod errors;
 mod help;
@@ -15,7 +17,9 @@ mod postgres;
 #[path = "../support/program.rs"]
 mod program;
 mod purge;
+mod routes;
 mod save;
 #[path = "../support/schema.rs"]
 mod schema;
 mod stop;
+mod topics;

@@ -34,7 +34,7 @@ fn a_message_goes_from_a_shell_into_the_store_and_out_to_a_file() {
         report,
         json!({
             "ended_by": "empty", "published": 2, "retried": 0, "dead": 0, "released": 0, "lost": 0,
-            "left_to_lease": 0, "store_errors": 0, "pending": {"total": 0, "ready": 0, "retry": 0, "held": 0, "later": 0}
+            "left_to_lease": 0, "store_errors": 0, "pending": {"total": 0, "ready": 0, "retry": 0, "paused": 0, "held": 0, "later": 0}
         })
     );
     let mut published = place.published();

@@ -82,6 +82,7 @@ impl Place {
                 self.schema.as_ref().map_or("outbox", |schema| &schema.name),
             )
             .env_remove("OUTBOX_TO")
+            .env_remove("OUTBOX_CONFIG")
             .env_remove("OUTBOX_LOG_FORMAT")
             .env_remove("RUST_LOG")
             .stdin(Stdio::null())

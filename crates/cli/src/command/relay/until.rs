@@ -53,7 +53,7 @@ async fn empty(store: &dyn OutboxOperator) {
 }
 
 fn nothing_to_wait_for(status: &Status) -> bool {
-    status.pending() <= status.held + status.later
+    status.pending() <= status.held + status.later + status.paused
 }
 
 #[cfg(test)]

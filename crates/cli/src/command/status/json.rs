@@ -4,7 +4,10 @@ use outbox::store::Status;
 use serde::Serialize;
 
 use super::retrying;
-use crate::table::millis;
+use crate::{
+    command::topics::{Topic, topics},
+    table::millis,
+};
 
 #[derive(Serialize)]
 pub(super) struct Shown<'a> {
@@ -28,6 +31,7 @@ struct Pending {
     ready: u64,
     retry: u64,
     held: u64,
+    paused: u64,
     later: u64,
 }
 
@@ -55,14 +59,6 @@ struct Circuit<'a> {
     open_for_ms: u64,
     next_probe_ms: u64,
     error: &'a str,
-}
-
-#[derive(Serialize)]
-struct Topic<'a> {
-    #[serde(rename = "topic")]
-    name: &'a str,
-    pending: u64,
-    dead: u64,
 }
 
 #[derive(Serialize)]
@@ -110,6 +106,7 @@ impl<'a> From<&'a Status> for Shown<'a> {
                 ready: status.ready,
                 retry: retrying(status),
                 held: status.held,
+                paused: status.paused,
                 later: status.later,
             },
             dead: status.dead,
@@ -142,15 +139,7 @@ impl<'a> From<&'a Status> for Shown<'a> {
                     error: &circuit.error,
                 })
                 .collect(),
-            topics: status
-                .topics
-                .iter()
-                .map(|topic| Topic {
-                    name: &topic.topic,
-                    pending: topic.pending,
-                    dead: topic.dead,
-                })
-                .collect(),
+            topics: topics(status),
             lanes: status
                 .lanes
                 .iter()

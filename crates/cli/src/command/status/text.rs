@@ -3,7 +3,10 @@
 use outbox::store::{Horizon, Status};
 
 use super::retrying;
-use crate::table::{count, numbers, short, shown, span, table};
+use crate::{
+    command::topics,
+    table::{count, numbers, short, shown, span, table},
+};
 
 pub(super) fn text(status: &Status) -> String {
     let mut parts = vec![summary(status)];
@@ -23,18 +26,7 @@ pub(super) fn text(status: &Status) -> String {
         }
         parts.push(rows.trim_fmt());
     }
-    if !status.topics.is_empty() {
-        let mut rows = table(["topic", "pending", "dead"]);
-        numbers(&mut rows, &[1, 2]);
-        for topic in &status.topics {
-            rows.add_row([
-                shown(&topic.topic),
-                topic.pending.to_string(),
-                topic.dead.to_string(),
-            ]);
-        }
-        parts.push(rows.trim_fmt());
-    }
+    parts.extend(topics::text(status));
     if !status.lanes.is_empty() {
         parts.push(lanes(status));
     }
@@ -86,6 +78,7 @@ fn summary(status: &Status) -> String {
         ("pending", status.pending(), next),
         ("  ready", status.ready, oldest),
         ("  waiting for a retry", retrying(status), String::new()),
+        ("  of paused topics", status.paused, String::new()),
         ("  held by a dead letter", status.held, String::new()),
         ("  scheduled for later", status.later, String::new()),
         ("dead", status.dead, String::new()),

@@ -1,0 +1,213 @@
+//! `--to` and `--route`: where messages of which topic go.
+
+use std::{str::FromStr, sync::Arc};
+
+use clap::{Args, ValueEnum};
+use outbox::{
+    message::Topic,
+    publisher::{Publisher, Router, TopicPattern},
+    store::Status,
+};
+
+use crate::{exit::Exit, failure::Failure, publisher::Destination};
+
+/// Where to publish.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Destinations")]
+pub(crate) struct RouteArgs {
+    /// Where to publish: stdout:, file:PATH, or the URL of a broker
+    ///
+    /// amqp://, amqps:// (RabbitMQ), nats://, tls:// (NATS JetStream), redis://, rediss:// (Redis). What a broker can be told is part of its URL; see docs/rabbitmq.md, docs/nats.md and docs/redis.md.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "OUTBOX_TO",
+        hide_env_values = true,
+        required_unless_present = "routes",
+        conflicts_with = "routes"
+    )]
+    pub(crate) to: Option<String>,
+    /// Where to publish the topics of a pattern; may be given again, and the first that matches wins
+    ///
+    /// * stands for any characters, as in 'orders.*=amqp://app@localhost' or '*=file:rest.ndjson'.
+    #[arg(long = "route", value_name = "PATTERN=URL")]
+    pub(crate) routes: Vec<Route>,
+    /// What to do about topics that no --route matches
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "refuse",
+        requires = "routes"
+    )]
+    pub(crate) unmatched: Unmatched,
+}
+
+/// What to do about topics without a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unmatched {
+    /// Do not start while messages of such a topic are pending; what comes later is left pending
+    Refuse,
+    /// Leave their messages pending
+    Leave,
+}
+
+/// One `--route`.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    pattern: TopicPattern,
+    url: String,
+}
+
+impl FromStr for Route {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (pattern, url) = text
+            .split_once('=')
+            .ok_or("write it as PATTERN=URL, such as 'orders.*=amqp://localhost'")?;
+        let pattern = pattern.parse().map_err(|error| format!("{error}"))?;
+        Ok(Self {
+            pattern,
+            url: url.to_owned(),
+        })
+    }
+}
+
+/// The publisher that was asked for.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    destinations: Vec<(TopicPattern, Destination)>,
+    unmatched: Unmatched,
+}
+
+impl Routes {
+    /// Reads the URLs; nothing is opened.
+    pub(crate) fn parse(args: &RouteArgs) -> Result<Self, Failure> {
+        let to = args.to.as_ref().map(|url| (TopicPattern::any(), url));
+        let routes = args.routes.iter().map(|it| (it.pattern.clone(), &it.url));
+        let destinations = to.into_iter().chain(routes).map(|(pattern, url)| {
+            let destination = Destination::parse(url)?;
+            Ok((pattern, destination))
+        });
+        Ok(Self {
+            destinations: destinations.collect::<Result<_, Failure>>()?,
+            unmatched: args.unmatched,
+        })
+    }
+
+    /// Whether messages go to standard output, which results then leave to them.
+    pub(crate) fn use_stdout(&self) -> bool {
+        let mut destinations = self.destinations.iter();
+        destinations.any(|(_, destination)| *destination == Destination::Stdout)
+    }
+
+    /// The topics that are named in full.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = Topic> {
+        self.destinations
+            .iter()
+            .filter_map(|(pattern, _)| pattern.as_topic())
+    }
+
+    /// Makes the publisher. The same URL is the same publisher, so that what it holds open is held once.
+    pub(crate) fn open(&self) -> Result<Router, Failure> {
+        let mut opened: Vec<(&Destination, Arc<dyn Publisher>)> = Vec::new();
+        let mut router = Router::new();
+        for (pattern, destination) in &self.destinations {
+            let known = opened.iter().find(|(known, _)| *known == destination);
+            let publisher = match known {
+                Some((_, publisher)) => Arc::clone(publisher),
+                None => destination.open()?,
+            };
+            opened.push((destination, Arc::clone(&publisher)));
+            router = router.route(pattern.clone(), publisher);
+        }
+        Ok(router)
+    }
+
+    /// Whether there may be topics without a route, which is worth a look.
+    pub(crate) fn may_miss_topics(&self) -> bool {
+        let any = TopicPattern::any();
+        let covered = self.destinations.iter().any(|(pattern, _)| *pattern == any);
+        self.unmatched == Unmatched::Refuse && !covered
+    }
+
+    /// Refuses to begin if messages are pending that have no way to go, unless that is as wanted.
+    pub(crate) fn covers(&self, router: &Router, status: &Status) -> Result<(), Failure> {
+        if !self.may_miss_topics() {
+            return Ok(());
+        }
+        let pending = status.topics.iter().filter(|topic| topic.pending > 0);
+        let topics: Vec<Topic> = pending
+            .filter_map(|topic| Topic::new(&*topic.topic).ok())
+            .collect();
+        let names: Vec<&str> = router
+            .unmatched(&topics)
+            .iter()
+            .map(|topic| topic.as_str())
+            .collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let what = format!("no --route matches what is pending of {}", names.join(", "));
+        Err(Failure::new(Exit::Input, what)
+            .hint("add --route 'TOPIC=URL' or '*=URL', or leave it pending with --unmatched leave"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outbox::store::TopicBacklog;
+
+    use super::*;
+
+    fn routes(routes: &[&str], unmatched: Unmatched) -> Routes {
+        let routes = routes.iter().map(|route| route.parse().unwrap());
+        Routes::parse(&RouteArgs {
+            to: None,
+            routes: routes.collect(),
+            unmatched,
+        })
+        .unwrap()
+    }
+
+    fn pending(topics: &[(&str, u64)]) -> Status {
+        let topics = topics.iter().map(|(topic, pending)| TopicBacklog {
+            topic: (*topic).to_owned(),
+            pending: *pending,
+            dead: 1,
+        });
+        Status {
+            topics: topics.collect(),
+            ..Status::default()
+        }
+    }
+
+    #[test]
+    fn what_is_pending_must_have_a_route_unless_it_may_stay() {
+        let routes = |unmatched| routes(&["orders*=file:a", "mail=file:b"], unmatched);
+        let status = pending(&[("orders.created", 1), ("sms", 2), ("fax", 3), ("old", 0)]);
+        let refuse = routes(Unmatched::Refuse);
+        let router = refuse.open().unwrap();
+        let refused = refuse.covers(&router, &status).unwrap_err();
+        assert!(
+            refused.to_string().contains("pending of sms, fax\n"),
+            "{refused}"
+        );
+        assert!(refuse.covers(&router, &pending(&[("mail", 1)])).is_ok());
+        assert!(routes(Unmatched::Leave).covers(&router, &status).is_ok());
+    }
+
+    #[test]
+    fn a_route_has_a_pattern_and_a_url_which_an_error_does_not_show() {
+        for bad in ["orders", "=amqp://u:secret@h", "amqp://u:secret@h"] {
+            let error = bad.parse::<Route>().unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
+        }
+        let refused = Routes::parse(&RouteArgs {
+            to: None,
+            routes: vec!["a=smtp://u:secret@h".parse().unwrap()],
+            unmatched: Unmatched::Leave,
+        });
+        assert!(!refused.unwrap_err().to_string().contains("secret"));
+    }
+}
