@@ -9,7 +9,7 @@ use outbox_store::{DestinationStop, StopCause, StoppedTopic};
 use crate::{
     blocks::{Block, NEVER, Reason},
     clock::{millis, until},
-    state::State,
+    state::{Row, State},
 };
 
 /// The due time of a message without a key that a stop set aside. No schedule reaches it.
@@ -134,10 +134,26 @@ impl Stops {
     }
 }
 
+/// A message that goes first when it is freed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    tries: u32,
+    position: Position,
+}
+
+impl Head {
+    fn of((position, row): (&Position, &Row)) -> Self {
+        Self {
+            tries: row.tries,
+            position: *position,
+        }
+    }
+}
+
 /// What a stop set aside, to be let through or freed: a key, by its head, or a message without one.
 enum Aside {
-    Key(OrderingKey, Block, Option<Position>),
-    Unkeyed(Lane, Position),
+    Key(OrderingKey, Block, Option<Head>),
+    Unkeyed(Lane, Head),
 }
 
 impl Aside {
@@ -148,17 +164,18 @@ impl Aside {
         }
     }
 
-    /// The message that goes first when it is freed; a key may have lost all of its messages meanwhile.
-    fn head(&self) -> Option<Position> {
+    /// A key may have lost all of its messages meanwhile.
+    fn head(&self) -> Option<Head> {
         match self {
             Self::Key(_, _, head) => *head,
-            Self::Unkeyed(_, position) => Some(*position),
+            Self::Unkeyed(_, head) => Some(*head),
         }
     }
 }
 
 impl State {
-    /// Lets one message of a topic through whose destination is down: of the next lane that has one.
+    /// Lets one message of a topic through whose destination is down: of the next lane that has one, that which was
+    /// tried least, so that a message that fails alone is not tried for ever.
     pub(crate) fn probe_topic(&mut self, topic: &Topic, now: i64) -> bool {
         let Some(stop) = self.stops.running(topic, now) else {
             return false;
@@ -176,7 +193,7 @@ impl State {
             return false;
         };
         if let Some(stop) = self.stops.by_topic.get_mut(topic) {
-            stop.probe = first.head();
+            stop.probe = first.head().map(|head| head.position);
             stop.probe_lane = Some(first.lane());
         }
         self.make_due(&first, now);
@@ -214,13 +231,13 @@ impl State {
         let keys = self.blocks.iter();
         let keys = keys.filter(|(key, block)| key.topic == *topic && block.reason == Reason::Topic);
         let keys = keys.map(|(key, block)| {
-            let head = self.waiting.get(key).and_then(|rows| rows.keys().next());
-            Aside::Key(key.clone(), *block, head.copied())
+            let head = self.waiting.get(key).and_then(|rows| rows.iter().next());
+            Aside::Key(key.clone(), *block, head.map(Head::of))
         });
         let unkeyed = self.scheduled.iter();
         let unkeyed =
             unkeyed.filter(|((_, due, _), row)| *due == SET_ASIDE && row.message.topic == *topic);
-        keys.chain(unkeyed.map(|((lane, _, position), _)| Aside::Unkeyed(*lane, *position)))
+        keys.chain(unkeyed.map(|((lane, _, at), row)| Aside::Unkeyed(*lane, Head::of((at, row)))))
     }
 
     fn make_due(&mut self, aside: &Aside, now: i64) {
@@ -233,7 +250,7 @@ impl State {
                 };
                 self.blocks.set(key.clone(), block);
             }
-            Aside::Unkeyed(lane, position) => {
+            Aside::Unkeyed(lane, Head { position, .. }) => {
                 if let Some(row) = self.scheduled.remove(&(*lane, SET_ASIDE, *position)) {
                     self.scheduled.insert((*lane, now, *position), row);
                 }

@@ -92,23 +92,15 @@ async fn let_through(tx: &mut SqliteConnection, topic: &Topic) -> Result<bool, s
     let Some(picked) = picked else {
         return Ok(false);
     };
-    let block = maybe_int(&picked, "number")?;
-    let (what, free, probe) = match block {
-        Some(block) => (
-            block,
-            include_str!("sql/free_block.sql"),
-            maybe_int(&picked, "head")?,
-        ),
-        None => {
-            let position = int(&picked, "unkeyed")?;
-            let free = include_str!("sql/free_message.sql");
-            (position, free, Some(position))
-        }
+    let position = int(&picked, "position")?;
+    let (free, what) = match maybe_int(&picked, "number")? {
+        Some(block) => (include_str!("sql/free_block.sql"), block),
+        None => (include_str!("sql/free_message.sql"), position),
     };
     sqlx::query(free).bind(what).execute(&mut *tx).await?;
     sqlx::query(include_str!("sql/probe_mark.sql"))
         .bind(topic.as_str())
-        .bind(probe)
+        .bind(position)
         .bind(int(&picked, "lane")?)
         .execute(tx)
         .await?;

@@ -48,8 +48,8 @@ pub(super) async fn read_lines(
         .fetch(tx);
     let mut read: HashMap<u16, (Vec<LineRow<RawKey>>, Line)> = HashMap::new();
     while let Some(row) = rows.try_next().await? {
-        let lane = lane(&row)?.0;
-        let (rows, line) = read.entry(lane).or_default();
+        let of = lane(&row)?.0;
+        let (looked_at, line) = read.entry(of).or_default();
         let (position, key) = (int(&row, "position")?, raw_key(&row)?);
         let blocked = match (int(&row, "blocked")?, &key) {
             (0, _) => false,
@@ -60,19 +60,19 @@ pub(super) async fn read_lines(
             }
             // A row that stands in the wrong lane cannot be read, and is never set aside.
             (_, Some((topic, key))) => {
-                let here = any_key(topic, Some(key)).is_some_and(|key| lane_of(&key).0 == lane);
+                let here = any_key(topic, Some(key)).is_some_and(|key| lane_of(&key).0 == of);
                 line.stopped.extend(here.then_some(position));
                 here
             }
         };
-        rows.push(LineRow {
+        looked_at.push(LineRow {
             position,
             weight: weight(&row)?,
             blocked,
             key: key.filter(|_| !blocked),
         });
     }
-    let lines = read.into_iter().map(|(lane, (rows, line))| {
+    let sorted = read.into_iter().map(|(lane, (rows, line))| {
         let mut read = LineRead::of(rows, share, looks);
         if !line.unkeyed.is_empty() {
             let unkeyed: HashSet<i64> = line.unkeyed.iter().copied().collect();
@@ -80,7 +80,7 @@ pub(super) async fn read_lines(
         }
         (lane, Line { read, ..line })
     });
-    Ok(lines.collect())
+    Ok(sorted.collect())
 }
 
 /// The ordering key of a row, which may not be one that can be read.

@@ -18,7 +18,7 @@ const READ_EVERYTHING: [&str; 7] = [
 ];
 
 /// What may be read from end to end: JSON arrays, steps of a recursion, single rows, and tables that do not grow.
-const SMALL: [&str; 16] = [
+const SMALL: [&str; 20] = [
     "SCAN CONSTANT ROW",
     "SCAN behind",
     "SCAN chosen VIRTUAL TABLE",
@@ -34,6 +34,10 @@ const SMALL: [&str; 16] = [
     "SCAN sqlite_master",
     "SCAN seen",
     "SCAN done",
+    "SCAN aside",
+    "SCAN keyed",
+    "SCAN turn",
+    "SCAN unkeyed",
     "SCAN (subquery",
 ];
 

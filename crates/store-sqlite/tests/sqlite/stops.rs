@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use outbox_message::Topic;
+use outbox_message::{OrderingKey, PartitionKey, Topic};
 use outbox_migrations::SQLITE;
-use outbox_store::{
-    Claim, DestinationStop, Due, Entry, OutboxOperator, OutboxStore, OutboxWriter, Save,
-};
+use outbox_store::{Claim, DestinationStop, Due, Entry, OutboxOperator, OutboxStore, Save};
 use outbox_store_sqlite::{SqliteStore, connect_options};
 use sqlx::SqlitePool;
 
@@ -14,6 +12,13 @@ use crate::scratch::{Scratch, message, positions, request, retry, url};
 
 fn orders() -> Topic {
     Topic::new("orders").unwrap()
+}
+
+fn ordering_key(key: &str) -> OrderingKey {
+    OrderingKey {
+        topic: orders(),
+        key: PartitionKey::new(key).unwrap(),
+    }
 }
 
 async fn free(store: &SqliteStore) {
@@ -197,4 +202,35 @@ async fn s15_only_what_was_set_aside_is_freed() {
     scratch.store.resume(&orders()).await.unwrap();
     free(&scratch.store).await;
     assert_eq!(scratch.drain(10).await, [b"aside"]);
+}
+
+/// S14, F3: of a lane the message that was tried least is let through, so that one that fails alone keeps no other from showing that the destination is up.
+#[tokio::test]
+async fn s14_the_next_probe_of_a_lane_is_another_message() {
+    let scratch = Scratch::new().await;
+    let lane = ordering_key("k0").lane(scratch.store.lanes());
+    let keys = (0..).map(|n| format!("k{n}"));
+    let keys = keys.filter(|key| ordering_key(key).lane(scratch.store.lanes()) == lane);
+    let messages: Vec<_> = keys.take(3).map(|key| message(Some(&key), "x")).collect();
+    scratch.save(&messages).await;
+    let stop = DestinationStop {
+        topics: vec![orders()],
+        destination: "broker".to_owned(),
+        relay: "relay".into(),
+        lease: Duration::from_hours(1),
+        error: "refused".to_owned(),
+    };
+    let mut probed = Vec::new();
+    for _ in 0..3 {
+        scratch.store.stop_topics(&stop).await.unwrap();
+        rest(&scratch).await;
+        assert!(scratch.store.probe_topic(&orders()).await.unwrap());
+        let claim = rest(&scratch).await;
+        probed.extend(positions(&claim));
+        scratch.settle(&claim, &retry(600)).await;
+        scratch
+            .sql("UPDATE outbox_blocked_key SET until = 1 WHERE reason = 'retry'")
+            .await;
+    }
+    assert_eq!(probed, [1, 2, 3]);
 }
