@@ -16,4 +16,5 @@ mod permissions;
 #[path = "../support/publishing.rs"]
 mod publishing;
 mod queues;
+mod restarting;
 mod silence;
