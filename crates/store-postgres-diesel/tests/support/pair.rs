@@ -3,11 +3,11 @@
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Message, OrderingKey, Position};
+use outbox_message::{LaneToken, Lanes, Message, OrderingKey, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload, LaneSettled,
-    LaneSettlement, OutboxOperator, OutboxStore, OutboxWriter, Purge, Purged, Save, SaveError,
-    Saved, Status, Stepped, StoreError,
+    CircuitChange, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload,
+    DestinationStop, LaneSettled, LaneSettlement, OutboxOperator, OutboxStore, OutboxWriter, Purge,
+    Purged, Save, SaveError, Saved, Status, Stepped, StoreError,
 };
 
 pub(crate) struct Pair<W, R> {
@@ -66,6 +66,22 @@ impl<W: Send + Sync + 'static, R: OutboxStore> OutboxStore for Pair<W, R> {
         self.relays.record_circuit(change).await
     }
 
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        self.relays.stop_topics(stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.relays.probe_topic(topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        self.relays.start_topics(topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        self.relays.free_topics().await
+    }
+
     async fn maintain(&self) -> Result<usize, StoreError> {
         self.relays.maintain().await
     }
@@ -104,6 +120,15 @@ impl<W: Send + Sync + 'static, R: OutboxOperator> OutboxOperator for Pair<W, R> 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
         self.relays.retry_now(key).await
     }
+
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
+        self.relays.pause(topic, time).await
+    }
+
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.relays.resume(topic).await
+    }
+
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         self.relays.purge(purge).await
     }
