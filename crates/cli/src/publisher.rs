@@ -139,7 +139,10 @@ mod tests {
             let destination = Destination::parse(good).unwrap();
             assert_eq!(destination, Destination::parse(good).unwrap());
             assert!(!format!("{destination:?}").contains("secret"));
-            let bad = format!("{good}{}colour=secret", if good.contains('?') { '&' } else { '?' });
+            let bad = format!(
+                "{good}{}colour=secret",
+                if good.contains('?') { '&' } else { '?' }
+            );
             let refused = Destination::parse(&bad).unwrap_err().to_string();
             assert!(refused.contains("colour"), "{refused}");
             assert!(!refused.contains("secret"), "{refused}");

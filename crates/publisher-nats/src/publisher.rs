@@ -80,6 +80,10 @@ impl Publisher for NatsPublisher {
         Published::all(run)
     }
 
+    async fn reach(&self) -> Result<(), PublishError> {
+        self.link.connection(&self.target.config).await.map(drop)
+    }
+
     async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
         let connection = self.link.connection(&self.target.config).await?;
         self.target.check(&mut connection.asker(), topic).await

@@ -139,11 +139,16 @@ impl Inner {
         looked.map_err(|error| failure::not_usable(&self.server, "queue", name.as_str(), error))
     }
 
-    async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
+    async fn reach(&self) -> Result<Arc<Link>, PublishError> {
         let link = self.link().await?;
-        if let Some(reason) = link.blocked() {
-            return Err(failure::blocked(&self.server, &reason));
+        match link.blocked() {
+            Some(reason) => Err(failure::blocked(&self.server, &reason)),
+            None => Ok(link),
         }
+    }
+
+    async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
+        let link = self.reach().await?;
         match &self.config.target {
             Target::Queue { queue, missing } => {
                 let name = short("name of the queue", queue.of_topic(topic))?;
@@ -198,6 +203,10 @@ impl Publisher for RabbitMqPublisher {
             }
         }
         Published::all(run)
+    }
+
+    async fn reach(&self) -> Result<(), PublishError> {
+        self.inner.reach().await.map(drop)
     }
 
     async fn check(&self, topic: &Topic) -> Result<(), PublishError> {

@@ -77,6 +77,27 @@ impl RedisPublisher {
         }
     }
 
+    /// Asks the server for its role, and for what it has at a key.
+    async fn ask(&self, shown: &str, key: Option<&str>) -> Result<(), PublishError> {
+        let live = self.live().await?;
+        let mut commands = Pipeline::new();
+        commands.cmd("INFO").arg("replication");
+        match key {
+            Some(key) => commands.cmd("TYPE").arg(key),
+            None => commands.cmd("PING"),
+        };
+        let answers = live.ask_all(&commands).await;
+        let answers = answers.map_err(|error| self.lost(error))?;
+        let layout = &self.config.layout;
+        let mut refusals = answers
+            .into_iter()
+            .filter_map(|answer| call::objection(&answer, layout));
+        match refusals.next() {
+            Some(refusal) => Err(self.place(shown).refused(&refusal)),
+            None => Ok(()),
+        }
+    }
+
     async fn live(&self) -> Result<Arc<Live>, PublishError> {
         let live = self.link.live().await;
         live.map_err(|error| failure::unconnected(&self.server, &error))
@@ -229,28 +250,16 @@ impl Publisher for RedisPublisher {
         Published::all(run)
     }
 
+    /// Whether the server lets us in and is no replica.
+    async fn reach(&self) -> Result<(), PublishError> {
+        self.ask("", None).await
+    }
+
     /// Whether the server lets us in, is no replica, and has a list or stream at the key, or nothing.
     async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
-        let live = self.live().await?;
-        let layout = &self.config.layout;
-        let key = layout.title(topic);
-        let place = self.place(&key);
-        let mut commands = Pipeline::new();
-        commands.cmd("INFO").arg("replication");
-        if layout.template().has_key() {
-            commands.cmd("PING");
-        } else {
-            commands.cmd("TYPE").arg(&*key);
-        }
-        let answers = live.ask_all(&commands).await;
-        let answers = answers.map_err(|error| self.lost(error))?;
-        match answers
-            .into_iter()
-            .find_map(|answer| call::objection(&answer, layout))
-        {
-            Some(refusal) => Err(place.refused(&refusal)),
-            None => Ok(()),
-        }
+        let key = self.config.layout.title(topic);
+        let named_in_full = !self.config.layout.template().has_key();
+        self.ask(&key, named_in_full.then_some(&*key)).await
     }
 }
 

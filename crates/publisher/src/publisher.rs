@@ -33,6 +33,15 @@ pub trait Publisher: Debug + Send + Sync + 'static {
     /// Publishes a run and confirms a prefix of it.
     async fn publish(&self, run: Run<'_>) -> Published;
 
+    /// Looks whether the broker answers and takes our credentials, whatever the topic. A publisher that cannot tell says yes.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be reached.
+    async fn reach(&self) -> Result<(), PublishError> {
+        Ok(())
+    }
+
     /// Looks whether messages of `topic` could be published now: the broker answers, takes our credentials, and has what it
     /// publishes to. Publishes nothing. A publisher that cannot tell says yes.
     ///
@@ -94,6 +103,10 @@ impl<P: Publisher + ?Sized> Publisher for Arc<P> {
 
     async fn publish(&self, run: Run<'_>) -> Published {
         (**self).publish(run).await
+    }
+
+    async fn reach(&self) -> Result<(), PublishError> {
+        (**self).reach().await
     }
 
     async fn check(&self, topic: &Topic) -> Result<(), PublishError> {

@@ -97,6 +97,14 @@ impl Publisher for Router {
         }
     }
 
+    /// Reaches the publisher of each route, and tells of the first that cannot be reached.
+    async fn reach(&self) -> Result<(), PublishError> {
+        for route in &self.routes {
+            route.publisher.reach().await?;
+        }
+        Ok(())
+    }
+
     async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
         match self.of(topic) {
             Some(publisher) => publisher.check(topic).await,

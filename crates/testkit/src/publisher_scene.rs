@@ -226,7 +226,19 @@ impl Client {
 
     /// Asks whether messages of the topic could be published, with the patience of the publish timeout.
     pub(crate) async fn check(&self) -> Result<(), PublishError> {
-        let Ok(checked) = timeout(PUBLISH_TIMEOUT, self.publisher.check(&self.topic)).await else {
+        self.answer_to(self.publisher.check(&self.topic)).await
+    }
+
+    /// Asks whether the broker lets us in, with the same patience.
+    pub(crate) async fn reach(&self) -> Result<(), PublishError> {
+        self.answer_to(self.publisher.reach()).await
+    }
+
+    async fn answer_to(
+        &self,
+        check: impl Future<Output = Result<(), PublishError>>,
+    ) -> Result<(), PublishError> {
+        let Ok(checked) = timeout(PUBLISH_TIMEOUT, check).await else {
             panic!("the check says nothing before the publish timeout of a relay");
         };
         if let Err(failure) = &checked {

@@ -88,6 +88,14 @@ async fn check(router: &Router, topics: BTreeSet<Topic>) -> Vec<Checked> {
             error: error.map(|error| told(&error)),
         });
     }
+    if checked.is_empty() {
+        let error = router.reach().await.err();
+        checked.push(Checked {
+            topic: None,
+            destination: None,
+            error: error.map(|error| told(&error)),
+        });
+    }
     checked
 }
 

@@ -36,13 +36,16 @@ pub async fn check_says_yes_and_publishes_nothing<H: PublisherHarness>() {
 pub async fn check_tells_that_the_server_is_away<H: PublisherHarness>() {
     let mut s = Scene::<H>::new().await;
     s.harness.strike(Fault::Refused).await;
-    let failure = s.client.check().await.expect_err("the server is away");
-    assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
+    for checked in [s.client.check().await, s.client.reach().await] {
+        let failure = checked.expect_err("the server is away");
+        assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
+    }
     s.harness.heal().await;
     // The publisher heals by publishing; a check is no promise about the moment after.
     s.client.confirm(&s.client.one("k", 1)).await;
-    let checked = s.client.check().await;
-    assert!(checked.is_ok(), "{checked:?}");
+    for checked in [s.client.check().await, s.client.reach().await] {
+        assert!(checked.is_ok(), "{checked:?}");
+    }
 }
 
 /// F3: a check of a missing destination names it.
@@ -75,8 +78,10 @@ pub async fn check_tells_that_the_door_is_closed<H: PublisherHarness>() {
         doors.push(Door::UntrustedTls);
     }
     for door in doors {
-        let checked = s.client(door).check().await;
-        let failure = checked.expect_err("the door is closed");
-        assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
+        let client = s.client(door);
+        for checked in [client.check().await, client.reach().await] {
+            let failure = checked.expect_err("the door is closed");
+            assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
+        }
     }
 }

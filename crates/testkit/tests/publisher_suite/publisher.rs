@@ -332,6 +332,15 @@ impl Publisher for FakePublisher {
         published
     }
 
+    async fn reach(&self) -> Result<(), PublishError> {
+        if self.has(Flaw::CheckSaysYes) {
+            return Ok(());
+        }
+        let link = self.link().await?;
+        self.carry(link, Way::There).await?;
+        self.carry(link, Way::Back).await
+    }
+
     async fn check(&self, _: &Topic) -> Result<(), PublishError> {
         if self.has(Flaw::CheckSaysYes) {
             return Ok(());
