@@ -43,16 +43,10 @@ pub trait OutboxOperator: Debug + Send + Sync + 'static {
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError>;
 
     /// Pauses a topic, for this long or until it is resumed. Pausing again sets the new time. What relays hold already still goes out.
-    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
-        let _ = (topic, time);
-        Ok(())
-    }
+    async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError>;
 
     /// Ends the stop of a topic, whatever its cause. `false` if it is not stopped. [`OutboxStore::free_topics`](crate::OutboxStore::free_topics) is to follow.
-    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
-        let _ = topic;
-        Ok(false)
-    }
+    async fn resume(&self, topic: &Topic) -> Result<bool, StoreError>;
 
     /// Deletes old published messages, if they are kept, and forgets ids whose time is over.
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;

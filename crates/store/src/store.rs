@@ -58,31 +58,20 @@ pub trait OutboxStore: Debug + Send + Sync + 'static {
 
     /// Stops topics because their destination is down, or says so again; then the message that was let through is not any more.
     /// A topic that an operator paused stays paused. Messages that are held already are not concerned.
-    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
-        let _ = stop;
-        Ok(())
-    }
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError>;
 
     /// Lets one message of a topic whose destination is down through, so that it becomes due at once: the head of a key, or a message without
     /// one; of another lane than the last time, if there is any. `false` if there is none to let through, or the topic is not stopped for this cause:
     /// then [`start_topics`](OutboxStore::start_topics) is right, and whatever comes is the probe.
-    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
-        let _ = topic;
-        Ok(false)
-    }
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError>;
 
     /// Ends the stops of topics whose destination is up again, whichever relay began them. One that an operator paused stays paused.
     /// [`free_topics`](OutboxStore::free_topics) is to follow.
-    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
-        let _ = topics;
-        Ok(())
-    }
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError>;
 
     /// One bounded step of freeing what stops that are over set aside: ended ones, and those whose time is over. Returns how many rows it
     /// freed or removed; at zero nothing is left. Costs next to nothing while no topic is stopped.
-    async fn free_topics(&self) -> Result<usize, StoreError> {
-        Ok(0)
-    }
+    async fn free_topics(&self) -> Result<usize, StoreError>;
 
     /// One bounded step of upkeep: forgets ids whose remembered time is over, and circuits of relays that are gone, which are those whose
     /// next probe is overdue by more than [`Circuit::FORGOTTEN_AFTER`](crate::Circuit::FORGOTTEN_AFTER). Returns how many rows it removed.

@@ -15,8 +15,8 @@ use outbox::{
     message::{LaneToken, Lanes, Message, OrderingKey, Position, Topic},
     publisher::{Published, Publisher, Run},
     store::{
-        AfterDeath, CircuitChange, Claim, ClaimRequest, Entry, LaneSettled, LaneSettlement,
-        OutboxStore, Outcome, StoreError,
+        AfterDeath, CircuitChange, Claim, ClaimRequest, DestinationStop, Entry, LaneSettled,
+        LaneSettlement, OutboxStore, Outcome, StoreError,
     },
 };
 use outbox_ordering::history::{Event, Line, What, When, check};
@@ -226,6 +226,22 @@ impl<S: OutboxStore> OutboxStore for Watched<S> {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         self.store.record_circuit(change).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        self.store.stop_topics(stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.store.probe_topic(topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        self.store.start_topics(topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        self.store.free_topics().await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {

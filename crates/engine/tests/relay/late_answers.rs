@@ -10,9 +10,10 @@ use std::{
 
 use async_trait::async_trait;
 use outbox_engine::Relay;
-use outbox_message::{LaneToken, Lanes, Position};
+use outbox_message::{LaneToken, Lanes, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, LaneSettled, LaneSettlement, OutboxStore, StoreError,
+    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
+    StoreError,
 };
 use outbox_testkit::FaultyStore;
 use tokio::sync::Notify;
@@ -64,6 +65,22 @@ impl OutboxStore for LateAnswer {
 
     async fn record_circuit(&self, change: &CircuitChange) -> Result<(), StoreError> {
         self.inner.record_circuit(change).await
+    }
+
+    async fn stop_topics(&self, stop: &DestinationStop) -> Result<(), StoreError> {
+        self.inner.stop_topics(stop).await
+    }
+
+    async fn probe_topic(&self, topic: &Topic) -> Result<bool, StoreError> {
+        self.inner.probe_topic(topic).await
+    }
+
+    async fn start_topics(&self, topics: &[Topic]) -> Result<(), StoreError> {
+        self.inner.start_topics(topics).await
+    }
+
+    async fn free_topics(&self) -> Result<usize, StoreError> {
+        self.inner.free_topics().await
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
