@@ -116,6 +116,8 @@ impl Task {
                 },
                 publication = inbox.recv(), if open => match publication {
                     Some(publication) if ended => answer(Some(publication.answer), Verdict::NotSent),
+                    // Its run was given up before it was sent, so it must not go out behind the relay's back.
+                    Some(publication) if publication.answer.is_closed() => {}
                     Some(publication) => match &*blocked.borrow() {
                         Some(reason) => {
                             answer(Some(publication.answer), Verdict::Blocked(reason.clone()));
