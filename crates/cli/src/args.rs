@@ -68,9 +68,13 @@ pub(crate) enum Command {
 
 impl Command {
     /// What is logged when `RUST_LOG` says nothing.
+    ///
+    /// The libraries of the brokers are silent: what goes wrong with a broker is told once, by the relay or by the command,
+    /// and `lapin` logs whole messages that come back.
     pub(crate) fn log_filter(&self) -> &'static str {
         match self {
-            Self::Relay(_) => "info",
+            Self::Relay(_) => "info,lapin=off,async_nats=off",
+            Self::Check(_) => "warn,lapin=off,async_nats=off",
             // Its failures are injected; a line for each would hide the result.
             Self::Demo(_) => "error",
             _ => "warn",

@@ -55,6 +55,9 @@ impl Destination {
     ) -> Result<Self, Failure> {
         let publisher = make(url).map_err(|error| {
             let failure = Failure::caused(Exit::Input, &error);
+            if failure.what.contains(name) {
+                return failure;
+            }
             let what = format!("the URL of {name}: {}", failure.what);
             Failure { what, ..failure }
         })?;
@@ -145,6 +148,7 @@ mod tests {
             );
             let refused = Destination::parse(&bad).unwrap_err().to_string();
             assert!(refused.contains("colour"), "{refused}");
+            assert_eq!(refused.matches("the URL of").count(), 1, "{refused}");
             assert!(!refused.contains("secret"), "{refused}");
         }
     }

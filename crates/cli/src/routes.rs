@@ -184,7 +184,11 @@ mod tests {
 
     #[test]
     fn what_is_pending_must_have_a_route_unless_it_may_stay() {
-        let routes = |unmatched| routes(&["orders*=file:a", "mail=file:b"], unmatched);
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let orders = format!("orders*=file:{}", a.display());
+        let mail = format!("mail=file:{}", b.display());
+        let routes = |unmatched| routes(&[&orders, &mail], unmatched);
         let status = pending(&[("orders.created", 1), ("sms", 2), ("fax", 3), ("old", 0)]);
         let refuse = routes(Unmatched::Refuse);
         let router = refuse.open().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const COMMANDS: [&[&str]; 11] = [
+const COMMANDS: [&[&str]; 15] = [
     &["migrate"],
     &["save"],
     &["relay"],
@@ -11,7 +11,11 @@ const COMMANDS: [&[&str]; 11] = [
     &["dead", "show"],
     &["dead", "redrive"],
     &["dead", "discard"],
+    &["check"],
     &["status"],
+    &["topics"],
+    &["pause"],
+    &["resume"],
     &["purge"],
     &["demo"],
 ];
@@ -42,7 +46,11 @@ fn the_programs_help_lists_every_command_and_every_exit_code() {
         "save",
         "relay",
         "dead",
+        "check",
         "status",
+        "topics",
+        "pause",
+        "resume",
         "purge",
         "demo",
         "Exit codes:",
