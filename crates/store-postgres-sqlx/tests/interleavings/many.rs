@@ -10,13 +10,13 @@ use std::{
 };
 
 use outbox_message::LaneToken;
-use outbox_store::{AfterDeath, LaneSettlement, OutboxOperator, Outcome};
+use outbox_store::{AfterDeath, LaneSettlement, OutboxOperator, OutboxStore, Outcome};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::{join, spawn};
 
 use crate::{
     relay::{Relay, Taken, all_dead, dead, retry},
-    scene::{Scene, ordering_key},
+    scene::{Scene, TOPIC, ordering_key},
 };
 
 const KEYS: u64 = 48;
@@ -109,8 +109,40 @@ async fn relay(relay: Relay, shared: Arc<Shared>, seed: u64) {
     }
 }
 
+/// Stops the topic, lets messages through, ends the stop and frees what it set aside, whatever others do.
+async fn stop_and_go(relay: Relay, shared: Arc<Shared>, seed: u64) {
+    let mut random = StdRng::seed_from_u64(seed);
+    while !shared.is_over.load(Ordering::SeqCst) {
+        match random.random_range(0..10) {
+            0..2 => relay.stopping(&[TOPIC]).await,
+            2 => relay.pausing().await,
+            3..5 => {
+                relay.probing().await;
+            }
+            5..7 => relay.ending(&[TOPIC]).await,
+            7 => {
+                relay.resuming().await;
+            }
+            _ => {
+                relay.store.free_topics().await.unwrap();
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn case42_renewals_settlements_claims_and_operators_of_overlapping_lanes_do_not_deadlock() {
+    all_at_once(0).await;
+}
+
+/// The topic is stopped and goes on all the time: nothing is left behind, and each key keeps its order.
+#[tokio::test(flavor = "multi_thread")]
+async fn case42_stops_that_come_and_go_leave_nothing_behind() {
+    all_at_once(3).await;
+}
+
+async fn all_at_once(stops: usize) {
     let s = Scene::new().await;
     let shared = Arc::<Shared>::default();
     let relays: Vec<Relay> = (0..4).map(|n| s.relay(&format!("relay-{n}"))).collect();
@@ -118,6 +150,11 @@ async fn case42_renewals_settlements_claims_and_operators_of_overlapping_lanes_d
     let tasks: Vec<_> = (relays.iter().cloned())
         .zip(0..)
         .map(|(one, seed)| spawn(relay(one, Arc::clone(&shared), seed)))
+        .collect();
+    let stopping: Vec<Relay> = (0..stops).map(|n| s.relay(&format!("stops-{n}"))).collect();
+    let stopped: Vec<_> = (stopping.iter().cloned())
+        .zip(100..)
+        .map(|(one, seed)| spawn(stop_and_go(one, Arc::clone(&shared), seed)))
         .collect();
     let began = Instant::now();
     let mut random = StdRng::seed_from_u64(42);
@@ -145,12 +182,14 @@ async fn case42_renewals_settlements_claims_and_operators_of_overlapping_lanes_d
         }
     }
     shared.is_over.store(true, Ordering::SeqCst);
-    for task in tasks {
+    for task in tasks.into_iter().chain(stopped) {
         task.await.unwrap();
     }
-    // What is left has failed, or is dead.
+    // What is left has failed, or is dead, or was set aside.
     let last = s.relay("last");
+    last.resuming().await;
     loop {
+        last.freeing().await;
         let redriven = operator.store.redrive(&all_dead()).await.unwrap();
         let out = last.drain().await;
         shared.out.lock().unwrap().extend(out);
@@ -161,6 +200,7 @@ async fn case42_renewals_settlements_claims_and_operators_of_overlapping_lanes_d
     s.check_empty().await;
     let conflicts: usize = relays
         .iter()
+        .chain(&stopping)
         .chain([&operator, &last])
         .map(Relay::conflicts)
         .sum();
