@@ -1,0 +1,38 @@
+//! What is measured of each broker.
+
+use std::sync::Arc;
+
+use outbox::{Message, publisher::Publisher};
+
+mod nats;
+mod rabbitmq;
+mod redis;
+
+pub(crate) use nats::Nats;
+pub(crate) use rabbitmq::RabbitMq;
+pub(crate) use redis::{RedisList, RedisStream};
+
+/// How many messages a bare loop has under way at most.
+const WINDOW: usize = 1_000;
+
+/// A broker, on a server that `cargo xtask bench` gives or that ends with this program.
+pub(crate) trait Kind: Sized {
+    const NAME: &'static str;
+
+    async fn open() -> Self;
+
+    /// The name of a topic to which nothing was published yet, made ready.
+    async fn topic(&self) -> String;
+
+    /// A publisher with a connection of its own, and the guarantees of its defaults.
+    fn publisher(&self) -> Arc<dyn Publisher>;
+
+    /// Publishes with the broker's client alone, and waits for all confirmations. The order is that of the connection, whatever the
+    /// keys: it is what the client can do.
+    async fn bare(&self, messages: &[Message]);
+}
+
+/// A name that nothing else here has.
+fn unique() -> String {
+    format!("bench-{:016x}", rand::random::<u64>())
+}

@@ -1,0 +1,105 @@
+//! How fast the relay publishes to each broker: beside a publisher that confirms at once, which shows what the store and the relay cost,
+//! and beside a bare loop over the broker's client with pipelined confirms, which shows what the broker and its client can do. All in
+//! one run, as only figures of one run can be compared. It prints a table for each broker.
+//!
+//! `cargo xtask bench publishing` runs it; with `OUTBOX_BENCH_SMALL=1` on few messages, which shows only that it works.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench prints what it measured, and ends where something goes wrong"
+)]
+
+mod brokers;
+mod feeding;
+#[path = "../../tests/on_postgres/schema.rs"]
+#[allow(dead_code, reason = "each program uses its part")]
+mod schema;
+mod shapes;
+mod stores;
+mod table;
+
+use std::{env, time::Duration};
+
+use brokers::{Kind, Nats, RabbitMq, RedisList, RedisStream};
+use shapes::Shape;
+use table::{Row, Table};
+
+/// How many messages are published in one measurement, and of how many the median is taken.
+struct Scale {
+    messages: usize,
+    keys: usize,
+    rounds: usize,
+}
+
+const FULL: Scale = Scale {
+    messages: 20_000,
+    keys: 10_000,
+    rounds: 3,
+};
+
+const SMALL: Scale = Scale {
+    messages: 500,
+    keys: 200,
+    rounds: 1,
+};
+
+fn main() {
+    let scale = if env::var_os("OUTBOX_BENCH_SMALL").is_some() {
+        SMALL
+    } else {
+        FULL
+    };
+    let asked: Vec<_> = env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with("--"))
+        .collect();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        measure::<RabbitMq>(&scale, &asked).await;
+        measure::<Nats>(&scale, &asked).await;
+        measure::<RedisList>(&scale, &asked).await;
+        measure::<RedisStream>(&scale, &asked).await;
+    });
+}
+
+/// Measures one broker, if it is one of those that were asked for or none was.
+async fn measure<K: Kind>(scale: &Scale, asked: &[String]) {
+    if !asked.is_empty() && !asked.iter().any(|word| K::NAME.contains(word.as_str())) {
+        return;
+    }
+    let kind = K::open().await;
+    let mut table = Table::new(K::NAME, scale.messages);
+    for shape in [Shape::OneKey, Shape::Keys(scale.keys), Shape::Unkeyed] {
+        let mut rounds = Vec::new();
+        for _ in 0..scale.rounds {
+            rounds.push(round(&kind, shape, scale.messages).await);
+        }
+        table.add(shape, Row::median(&rounds));
+    }
+    println!("{table}");
+}
+
+/// One measurement of each, one after the other.
+async fn round<K: Kind>(kind: &K, shape: Shape, count: usize) -> Row<Duration> {
+    let messages = async || shape.messages(&kind.topic().await, count);
+    let bare = messages().await;
+    let bare = stores::timed(kind.bare(&bare)).await;
+    let alone = feeding::timed(kind.publisher(), &messages().await).await;
+    let memory = stores::memory(&messages().await).await;
+    let memory = stores::drain(memory, kind.publisher(), count).await;
+    let memory_null = stores::memory(&messages().await).await;
+    let memory_null = stores::drain(memory_null, stores::at_once(), count).await;
+    let postgres = stores::Postgres::filled(&messages().await).await;
+    let postgres = stores::drain(postgres.store.clone(), kind.publisher(), count).await;
+    let postgres_null = stores::Postgres::filled(&messages().await).await;
+    let postgres_null = stores::drain(postgres_null.store.clone(), stores::at_once(), count).await;
+    Row {
+        bare,
+        alone,
+        memory_null,
+        memory,
+        postgres_null,
+        postgres,
+    }
+}
