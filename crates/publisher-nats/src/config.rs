@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use outbox_publisher::InvalidParameter;
+
 use crate::{Credentials, InvalidUrl, SubjectTemplate, url};
 
 /// What a [`NatsPublisher`](crate::NatsPublisher) is made with. Every field is a part or a parameter of the URL as well.
@@ -65,35 +67,40 @@ impl NatsConfig {
         for (at, server) in self.servers.iter().enumerate() {
             url::host_and_port(server).ok_or(InvalidUrl::Server { number: at + 1 })?;
         }
+        Ok(self.check_fields()?)
+    }
+
+    fn check_fields(&self) -> Result<(), InvalidParameter> {
         if self.ca.is_some() && !self.tls {
-            return Err(InvalidUrl::value("ca", "needs tls:// at the beginning"));
+            return Err(InvalidParameter::needs("ca", "tls://"));
         }
         if let Some(stream) = &self.stream
             && (stream.is_empty() || stream.contains(is_not_of_a_name))
         {
-            let problem = "is no name of a stream: it has no space and none of . * > / \\";
-            return Err(InvalidUrl::value("stream", problem));
+            let problem = r"write a name; there is no space in one and none of . * > / \";
+            return Err(InvalidParameter::value("stream", stream, problem));
         }
         if self.create_stream {
             if self.stream.is_none() {
-                return Err(InvalidUrl::value("create_stream", "needs stream, the name"));
+                return Err(InvalidParameter::needs("create_stream", "stream, the name"));
             }
             if self.subject.stream_subject().is_none() {
-                let problem = "needs a subject whose first part is fixed, such as events.{topic}";
-                return Err(InvalidUrl::value("create_stream", problem));
+                let what = "a subject whose first part is fixed, such as events.{topic}";
+                return Err(InvalidParameter::needs("create_stream", what));
             }
         }
         if self.fence {
             if self.stream.is_none() {
-                return Err(InvalidUrl::value("fence", "needs stream, the name"));
+                return Err(InvalidParameter::needs("fence", "stream, the name"));
             }
             if !self.subject.is_of_one_ordering_key() {
-                let problem = "needs a subject with {topic} and {key} and without {id}";
-                return Err(InvalidUrl::value("fence", problem));
+                let what = "a subject with {topic} and {key} and without {id}";
+                return Err(InvalidParameter::needs("fence", what));
             }
         }
         if self.connect_timeout.is_zero() {
-            return Err(InvalidUrl::value("connect_timeout", "is zero"));
+            let problem = "write at least 1 second";
+            return Err(InvalidParameter::value("connect_timeout", "0", problem));
         }
         Ok(())
     }
@@ -167,7 +174,10 @@ mod tests {
                 }),
                 "{topic} and {key}",
             ),
-            (problem(|c| c.connect_timeout = Duration::ZERO), "zero"),
+            (
+                problem(|c| c.connect_timeout = Duration::ZERO),
+                "at least 1 second",
+            ),
         ] {
             assert!(said.contains(expected), "{said:?} {expected:?}");
         }

@@ -1,5 +1,6 @@
 //! Why a URL, or a configuration, makes no publisher.
 
+use outbox_publisher::InvalidParameter;
 use thiserror::Error;
 
 /// Why [`NatsPublisher`](crate::NatsPublisher) cannot be made of a URL or of a configuration. It never shows credentials.
@@ -25,35 +26,7 @@ pub enum InvalidUrl {
     /// The user name or the password is not percent-encoded UTF-8.
     #[error("the credentials in the URL are not percent-encoded text")]
     Credentials,
-    /// There is no such parameter.
-    #[error("unknown parameter {name:?} in the URL of NATS; there are {known}")]
-    UnknownParameter {
-        /// Its name.
-        name: String,
-        /// All that there are.
-        known: String,
-    },
-    /// A parameter stands twice.
-    #[error("the parameter {name} stands twice in the URL of NATS")]
-    RepeatedParameter {
-        /// Its name.
-        name: String,
-    },
-    /// A parameter, or the field of the same name, has a value that it cannot have.
-    #[error("the parameter {name} of NATS {problem}")]
-    Value {
-        /// Its name.
-        name: &'static str,
-        /// What is wrong, as it continues a sentence.
-        problem: String,
-    },
-}
-
-impl InvalidUrl {
-    pub(crate) fn value(name: &'static str, problem: impl Into<String>) -> Self {
-        Self::Value {
-            name,
-            problem: problem.into(),
-        }
-    }
+    /// A parameter, or the field of the same name, does not do.
+    #[error(transparent)]
+    Parameter(#[from] InvalidParameter),
 }

@@ -37,5 +37,6 @@ mod url;
 pub use config::NatsConfig;
 pub use credentials::Credentials;
 pub use error::InvalidUrl;
+pub use outbox_publisher::{InvalidParameter, InvalidTemplate};
 pub use publisher::NatsPublisher;
-pub use subject::{InvalidTemplate, SubjectTemplate};
+pub use subject::{InvalidSubject, SubjectTemplate};

@@ -1,11 +1,13 @@
 //! Where a message goes: a subject made of a template. Leaves out streams, which take subjects.
 
 use std::{
+    borrow::Cow,
     fmt::{self, Write},
     str::FromStr,
 };
 
 use outbox_message::{Message, Topic};
+use outbox_publisher::{InvalidTemplate, Template, TemplateField};
 use thiserror::Error;
 
 /// The longest subject that is sent, in bytes: a server takes 4,096 for a subject, a reply subject and two numbers, and
@@ -15,7 +17,7 @@ const MAX_BYTES: usize = 3_900;
 /// Stands for the key of a message that has none. A key that is this text is escaped.
 const NO_KEY: &str = "_";
 
-/// A subject with `{topic}`, `{key}` and `{id}` in it, such as `events.{topic}`.
+/// A [`Template`] with `{topic}`, `{key}` and `{id}` that makes a subject of every message, such as `events.{topic}`.
 ///
 /// A topic is put in as it is, its dots separate tokens. A key or an id becomes one token, whatever it holds: each byte of
 /// a dot, `*`, `>`, `%`, `$`, white space or a control character is written as `%` and two hexadecimal digits. No key is
@@ -31,26 +33,15 @@ const NO_KEY: &str = "_";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct SubjectTemplate {
-    text: String,
-    parts: Vec<Part>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Part {
-    Text(String),
-    Topic,
-    Key,
-    Id,
-}
+pub struct SubjectTemplate(Template);
 
 /// Why a text is no template of subjects.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum InvalidTemplate {
-    /// A brace that belongs to no placeholder.
-    #[error("there are no placeholders but {{topic}}, {{key}} and {{id}}")]
-    Placeholder,
+pub enum InvalidSubject {
+    /// It is no template at all.
+    #[error(transparent)]
+    Template(#[from] InvalidTemplate),
     /// What it makes is no subject, whatever the message.
     #[error("a subject has no spaces, no empty tokens and no wildcards")]
     Subject,
@@ -61,30 +52,30 @@ impl SubjectTemplate {
     /// subject would be too long (3,900 bytes), or a topic that begins it would make it one of the server's own.
     pub fn subject(&self, message: &Message) -> Option<String> {
         let key = message.key.as_ref();
-        let subject = self.fill(
-            message.topic.as_str(),
-            &key.map_or_else(|| NO_KEY.to_owned(), |key| token(key.as_str())),
-            &token(message.id.as_str()),
-        );
-        let is_foreign = self.begins_with_topic() && is_of_the_server(&subject);
+        let subject = self.0.fill(|field| match field {
+            TemplateField::Topic => Cow::Borrowed(message.topic.as_str()),
+            TemplateField::Key => key.map_or(NO_KEY.into(), |key| token(key.as_str()).into()),
+            TemplateField::Id => token(message.id.as_str()).into(),
+        });
+        let is_foreign = self.0.begins_with(TemplateField::Topic) && is_of_the_server(&subject);
         (is_subject(&subject) && !is_foreign).then_some(subject)
     }
 
     /// The subject with one topic, the other placeholders left as they are: where a topic goes, for people.
     pub(crate) fn of_topic(&self, topic: &Topic) -> String {
-        self.fill(topic.as_str(), "{key}", "{id}")
+        self.0.of_topic(topic)
     }
 
     /// A subject that a message of this topic without a key could have.
     pub(crate) fn example(&self, topic: &Topic) -> Option<String> {
-        let subject = self.fill(topic.as_str(), NO_KEY, NO_KEY);
+        let subject = self.fill(topic.as_str(), NO_KEY);
         is_subject(&subject).then_some(subject)
     }
 
     /// The subject, with wildcards, of a stream that takes every message; `None` if that would be other subjects too.
     pub(crate) fn stream_subject(&self) -> Option<String> {
         // Neither of the two can be in a template.
-        let filled = self.fill("\u{1}", "\u{2}", "\u{2}");
+        let filled = self.fill("\u{1}", "\u{2}");
         let mut tokens = Vec::new();
         for token in filled.split('.') {
             if token.contains('\u{1}') {
@@ -101,88 +92,52 @@ impl SubjectTemplate {
 
     /// Whether topics can have different subjects.
     pub(crate) fn has_topic(&self) -> bool {
-        self.parts.contains(&Part::Topic)
+        self.0.uses(TemplateField::Topic)
     }
 
     /// Whether messages of one topic can have different subjects.
     pub(crate) fn is_of_many_in_a_topic(&self) -> bool {
-        self.parts.contains(&Part::Key) || self.parts.contains(&Part::Id)
+        self.0.uses(TemplateField::Key) || self.0.uses(TemplateField::Id)
     }
 
     /// Whether all messages of one ordering key have one subject, and no others have it.
     pub(crate) fn is_of_one_ordering_key(&self) -> bool {
-        let has = |part| self.parts.contains(&part);
-        has(Part::Topic) && has(Part::Key) && !has(Part::Id)
+        let uses = |field| self.0.uses(field);
+        uses(TemplateField::Topic) && uses(TemplateField::Key) && !uses(TemplateField::Id)
     }
 
-    fn begins_with_topic(&self) -> bool {
-        self.parts.first() == Some(&Part::Topic)
-    }
-
-    fn fill(&self, topic: &str, key: &str, id: &str) -> String {
-        let mut subject = String::with_capacity(self.text.len() + topic.len() + key.len());
-        for part in &self.parts {
-            subject.push_str(match part {
-                Part::Text(text) => text,
-                Part::Topic => topic,
-                Part::Key => key,
-                Part::Id => id,
-            });
-        }
-        subject
+    /// The subject with these texts, as they are, in the places of the topic, and of the key and the id.
+    fn fill(&self, topic: &str, others: &str) -> String {
+        self.0.fill(|field| match field {
+            TemplateField::Topic => topic,
+            TemplateField::Key | TemplateField::Id => others,
+        })
     }
 }
 
 impl Default for SubjectTemplate {
     /// The topic itself.
     fn default() -> Self {
-        Self {
-            text: "{topic}".to_owned(),
-            parts: vec![Part::Topic],
-        }
+        Self(Template::topic())
     }
 }
 
 impl FromStr for SubjectTemplate {
-    type Err = InvalidTemplate;
+    type Err = InvalidSubject;
 
-    fn from_str(text: &str) -> Result<Self, InvalidTemplate> {
-        let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(['{', '}']) {
-            let (before, placeholder) = rest.split_at(at);
-            if !before.is_empty() {
-                parts.push(Part::Text(before.to_owned()));
-            }
-            let known = [
-                ("{topic}", Part::Topic),
-                ("{key}", Part::Key),
-                ("{id}", Part::Id),
-            ];
-            let mut known = known.into_iter();
-            let found = known.find(|(name, _)| placeholder.starts_with(name));
-            let (name, part) = found.ok_or(InvalidTemplate::Placeholder)?;
-            parts.push(part);
-            rest = &placeholder[name.len()..];
-        }
-        if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
-        }
-        let template = Self {
-            text: text.to_owned(),
-            parts,
-        };
-        if is_subject(&template.fill("x", "x", "x")) {
+    fn from_str(text: &str) -> Result<Self, InvalidSubject> {
+        let template = Self(text.parse()?);
+        if is_subject(&template.fill("x", "x")) {
             Ok(template)
         } else {
-            Err(InvalidTemplate::Subject)
+            Err(InvalidSubject::Subject)
         }
     }
 }
 
 impl fmt::Display for SubjectTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        self.0.fmt(f)
     }
 }
 
@@ -250,6 +205,7 @@ mod tests {
             ("{topic}.{key}", Some("_"), "a.b.%5F"),
             ("k-{key}.{id}.x", Some("é"), "k-é.m%2E1.x"),
             ("fixed", Some("k"), "fixed"),
+            ("{{{topic}}}", None, "{a.b}"),
         ] {
             assert_eq!(
                 subject(text, "a.b", key).as_deref(),
@@ -299,17 +255,14 @@ mod tests {
 
     #[test]
     fn a_template_that_makes_no_subject_is_refused() {
-        for text in ["{x}", "{topic", "topic}", "{}", "{ topic }"] {
-            assert_eq!(
-                text.parse::<SubjectTemplate>(),
-                Err(InvalidTemplate::Placeholder),
-                "{text}"
-            );
+        for text in ["{x}", "{topic", "topic}"] {
+            let error = text.parse::<SubjectTemplate>().unwrap_err();
+            assert!(matches!(error, InvalidSubject::Template(_)), "{text}");
         }
         for text in ["", "a..{topic}", ".{topic}", "{topic}.", "a b", "a.*", ">"] {
             assert_eq!(
                 text.parse::<SubjectTemplate>(),
-                Err(InvalidTemplate::Subject),
+                Err(InvalidSubject::Subject),
                 "{text}"
             );
         }

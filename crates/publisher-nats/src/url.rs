@@ -1,14 +1,22 @@
 //! Reading a URL into a configuration. Leaves out what goes together, which the configuration checks.
 
-use std::{collections::HashSet, path::PathBuf, time::Duration};
-
-use percent_encoding::percent_decode_str;
+use outbox_publisher::{InvalidParameter, Parameters, percent_decode};
 
 use crate::{Credentials, InvalidUrl, NatsConfig};
 
 const DEFAULT_PORT: u16 = 4222;
 
-const KNOWN: &str = "subject, stream, create_stream, fence, ca, creds, nkey, connect_timeout";
+/// All parameters, in the order in which people read of them.
+const KNOWN: [&str; 8] = [
+    "subject",
+    "stream",
+    "create_stream",
+    "fence",
+    "ca",
+    "creds",
+    "nkey",
+    "connect_timeout",
+];
 
 /// Reads `nats://[user[:password]@]host[:port][,host[:port]…][/][?name=value&…]`; a user without a password is a token.
 pub(crate) fn read(url: &str) -> Result<NatsConfig, InvalidUrl> {
@@ -37,64 +45,28 @@ pub(crate) fn read(url: &str) -> Result<NatsConfig, InvalidUrl> {
     if !path.is_empty() {
         return Err(InvalidUrl::Path);
     }
-    let mut seen = HashSet::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if !seen.insert(name) {
-            return Err(InvalidUrl::RepeatedParameter { name: name.into() });
+    let mut parameters = Parameters::read(query, &KNOWN)?;
+    config.subject = parameters.parse("subject")?.unwrap_or(config.subject);
+    config.stream = parameters.take("stream");
+    config.create_stream = parameters.flag("create_stream")?;
+    config.fence = parameters.flag("fence")?;
+    config.ca = parameters.path("ca")?;
+    let connect_timeout = parameters.seconds("connect_timeout")?;
+    config.connect_timeout = connect_timeout.unwrap_or(config.connect_timeout);
+    let creds = parameters.path("creds")?.map(Credentials::File);
+    let nkey = parameters.path("nkey")?.map(Credentials::Nkey);
+    for (name, by) in [("creds", creds), ("nkey", nkey)] {
+        let Some(by) = by else { continue };
+        if config.credentials != Credentials::None {
+            return Err(InvalidParameter::needs(name, "a URL without other credentials").into());
         }
-        set(&mut config, name, value)?;
+        config.credentials = by;
     }
     Ok(config)
 }
 
-fn set(config: &mut NatsConfig, name: &str, value: &str) -> Result<(), InvalidUrl> {
-    match name {
-        "subject" => {
-            let parsed = text("subject", value)?.parse();
-            config.subject =
-                parsed.map_err(|why| InvalidUrl::value("subject", format!("is invalid: {why}")))?;
-        }
-        "stream" => config.stream = Some(text("stream", value)?),
-        "create_stream" => config.create_stream = flag("create_stream", value)?,
-        "fence" => config.fence = flag("fence", value)?,
-        "ca" => config.ca = Some(file("ca", value)?),
-        "creds" => identify(config, "creds", Credentials::File(file("creds", value)?))?,
-        "nkey" => identify(config, "nkey", Credentials::Nkey(file("nkey", value)?))?,
-        "connect_timeout" => {
-            let seconds = value.parse();
-            config.connect_timeout = seconds.map(Duration::from_secs).map_err(|_| {
-                InvalidUrl::value("connect_timeout", "is no whole number of seconds")
-            })?;
-        }
-        unknown => {
-            return Err(InvalidUrl::UnknownParameter {
-                name: unknown.to_owned(),
-                known: KNOWN.to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// There is one way to say who one is.
-fn identify(
-    config: &mut NatsConfig,
-    name: &'static str,
-    by: Credentials,
-) -> Result<(), InvalidUrl> {
-    if config.credentials != Credentials::None {
-        return Err(InvalidUrl::value(
-            name,
-            "stands beside other credentials; give one of them",
-        ));
-    }
-    config.credentials = by;
-    Ok(())
-}
-
 fn credentials(user: &str) -> Result<Credentials, InvalidUrl> {
-    let decode = |part| decoded(part).ok_or(InvalidUrl::Credentials);
+    let decode = |part| percent_decode(part).ok_or(InvalidUrl::Credentials);
     if user.contains('@') {
         return Err(InvalidUrl::Credentials);
     }
@@ -105,29 +77,6 @@ fn credentials(user: &str) -> Result<Credentials, InvalidUrl> {
         },
         None => Credentials::Token(decode(user)?),
     })
-}
-
-fn decoded(text: &str) -> Option<String> {
-    let text = percent_decode_str(text).decode_utf8();
-    text.ok().map(std::borrow::Cow::into_owned)
-}
-
-fn text(name: &'static str, value: &str) -> Result<String, InvalidUrl> {
-    match decoded(value) {
-        Some(text) if !text.is_empty() => Ok(text),
-        Some(_) => Err(InvalidUrl::value(name, "is empty")),
-        None => Err(InvalidUrl::value(name, "is no percent-encoded text")),
-    }
-}
-
-fn file(name: &'static str, value: &str) -> Result<PathBuf, InvalidUrl> {
-    text(name, value).map(PathBuf::from)
-}
-
-fn flag(name: &'static str, value: &str) -> Result<bool, InvalidUrl> {
-    value
-        .parse()
-        .map_err(|_| InvalidUrl::value(name, "is neither true nor false"))
 }
 
 /// The two parts of `host`, `host:port`, `[address]` or `[address]:port`, the brackets with the host.
@@ -155,6 +104,8 @@ pub(crate) fn host_and_port(server: &str) -> Option<(&str, u16)> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn refused(url: &str) -> String {
@@ -206,10 +157,13 @@ mod tests {
             credentials("nats://h?nkey=/a.nk"),
             Credentials::Nkey("/a.nk".into())
         );
-        assert!(
-            refused("nats://t0k@h?creds=/a.creds").contains("creds of NATS stands beside other")
-        );
-        assert!(refused("nats://h?nkey=/a&creds=/b").contains("creds of NATS stands beside other"));
+        let needs = "needs a URL without other credentials";
+        for (url, name) in [
+            ("nats://t0k@h?creds=/a.creds", "creds"),
+            ("nats://h?nkey=/a&creds=/b", "nkey"),
+        ] {
+            assert_eq!(refused(url), format!("the parameter {name} {needs}"));
+        }
     }
 
     #[test]
@@ -225,22 +179,28 @@ mod tests {
             ("nats://u:hunter2/@h", "server 1"),
             ("nats://u:hunter2@a,u:hunter2@b", "credentials"),
             ("nats://u:%ff@h", "credentials"),
+            ("nats://u:1?hunter2@h", "%3F"),
             ("nats://h/vhost", "no path"),
-            ("nats://h?topic=x", "\"topic\""),
-            ("nats://h?stream=A&stream=B", "stream stands twice"),
-            ("nats://h?stream=", "stream of NATS is empty"),
+            (
+                "nats://h?topic=x",
+                "unknown parameter topic; known are subject,",
+            ),
+            ("nats://h?stream=A&stream=B", "stream stands there twice"),
+            ("nats://h?stream=", "stream is \"\""),
             (
                 "nats://h?fence=yes",
-                "fence of NATS is neither true nor false",
+                "fence is \"yes\": write true or false",
             ),
             ("nats://h?connect_timeout=5s", "whole number of seconds"),
-            ("nats://h?subject=a..b", "subject of NATS is invalid"),
+            (
+                "nats://h?subject=a..b",
+                "subject is \"a..b\": a subject has no spaces",
+            ),
         ] {
             let said = refused(url);
             assert!(said.contains(expected), "{url} {said}");
             assert!(!said.contains("hunter2"), "{url} {said}");
         }
-        assert!(refused("nats://h?topic=x").contains(KNOWN));
     }
 
     #[test]

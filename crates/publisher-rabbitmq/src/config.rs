@@ -2,7 +2,9 @@
 
 use std::{fmt, fs, path::PathBuf, time::Duration};
 
-use crate::{InvalidUrl, Template, template::Field, url};
+use outbox_publisher::{InvalidParameter, Template, TemplateField};
+
+use crate::{InvalidUrl, url};
 
 /// Where and how to publish. [`from_url`](Self::from_url) reads all of it from a URL.
 #[derive(Clone, PartialEq, Eq)]
@@ -90,34 +92,23 @@ impl RabbitMqConfig {
             Target::Queue { queue, .. } => ("queue", queue),
             Target::Exchange { exchange, .. } => ("exchange", exchange),
         };
+        if template.is_empty() {
+            return Err(InvalidParameter::value(name, "", "write a name").into());
+        }
         // One circuit covers all messages of a topic, so what can be missing must not depend on more than the topic.
-        if template.uses(Field::Key) || template.uses(Field::Id) {
-            return Err(InvalidUrl::Value {
-                name,
-                value: template.to_string(),
-                wanted: "a name in which only {topic} is replaced",
-            });
-        }
-        if template.to_string().is_empty() {
-            return Err(InvalidUrl::Value {
-                name,
-                value: String::new(),
-                wanted: "a name",
-            });
-        }
-        if self.heartbeat.as_secs() == 0 || u16::try_from(self.heartbeat.as_secs()).is_err() {
-            return Err(InvalidUrl::Value {
-                name: "heartbeat",
-                value: self.heartbeat.as_secs().to_string(),
-                wanted: "1 to 65535 seconds",
-            });
+        if template.uses(TemplateField::Key) || template.uses(TemplateField::Id) {
+            let problem = "only {topic} can be in it";
+            return Err(InvalidParameter::value(name, template.to_string(), problem).into());
         }
         if self.connect_timeout.is_zero() {
-            return Err(InvalidUrl::Value {
-                name: "connect_timeout",
-                value: "0".to_owned(),
-                wanted: "1 second or more",
-            });
+            let problem = "write at least 1 second";
+            return Err(InvalidParameter::value("connect_timeout", "0", problem).into());
+        }
+        let heartbeat = self.heartbeat.as_secs();
+        if heartbeat == 0 || u16::try_from(heartbeat).is_err() {
+            let problem = "write 1 to 65535 seconds";
+            let value = heartbeat.to_string();
+            return Err(InvalidParameter::value("heartbeat", value, problem).into());
         }
         self.authorities().map(drop)
     }

@@ -30,10 +30,9 @@ mod link;
 mod outgoing;
 mod publisher;
 mod returns;
-mod template;
 mod url;
 
 pub use config::{MissingQueue, RabbitMqConfig, Target, Tls};
-pub use error::{InvalidTemplate, InvalidUrl};
+pub use error::InvalidUrl;
+pub use outbox_publisher::{InvalidParameter, InvalidTemplate, Template};
 pub use publisher::RabbitMqPublisher;
-pub use template::Template;

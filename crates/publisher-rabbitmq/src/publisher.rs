@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use async_trait::async_trait;
 use lapin::types::ShortString;
 use outbox_message::{Message, Topic};
-use outbox_publisher::{PublishError, Published, Publisher, Run};
+use outbox_publisher::{PublishError, Published, Publisher, Run, TemplateField};
 
 use crate::{
     InvalidUrl, MissingQueue, RabbitMqConfig, Target,
@@ -14,7 +14,6 @@ use crate::{
     failure,
     link::Link,
     outgoing::{Outgoing, short},
-    template::Field,
 };
 
 /// How often a message is handed to another channel because others had its channel closed before it was sent.
@@ -191,7 +190,7 @@ impl Publisher for RabbitMqPublisher {
     fn has_one_destination(&self) -> bool {
         match &self.inner.config.target {
             Target::Queue { queue: name, .. } | Target::Exchange { exchange: name, .. } => {
-                !name.uses(Field::Topic)
+                !name.uses(TemplateField::Topic)
             }
         }
     }

@@ -1,12 +1,19 @@
 //! Reading a configuration from a URL.
 
-use std::{collections::BTreeMap, time::Duration};
+use outbox_publisher::{InvalidParameter, Parameters, Template, percent_decode};
 
-use percent_encoding::percent_decode_str;
+use crate::{InvalidUrl, MissingQueue, RabbitMqConfig, Target, Tls};
 
-use crate::{InvalidUrl, MissingQueue, RabbitMqConfig, Target, Template, Tls};
-
-const KNOWN: &str = "queue, declare, exchange, routing_key, ca, connect_timeout and heartbeat";
+/// All parameters, in the order in which people read of them.
+const KNOWN: [&str; 7] = [
+    "queue",
+    "declare",
+    "exchange",
+    "routing_key",
+    "ca",
+    "connect_timeout",
+    "heartbeat",
+];
 
 pub(crate) fn read(text: &str) -> Result<RabbitMqConfig, InvalidUrl> {
     let (tls, rest) = match (text.strip_prefix("amqps://"), text.strip_prefix("amqp://")) {
@@ -28,17 +35,15 @@ pub(crate) fn read(text: &str) -> Result<RabbitMqConfig, InvalidUrl> {
         Some(user_info) => user_info.split_once(':').unwrap_or((user_info, "guest")),
     };
     let (host, port) = host_and_port(host_port)?;
-    let mut parameters = Parameters::read(query)?;
-    let ca = parameters.take("ca");
-    if ca.is_some() && !tls {
-        return Err(conflict("ca", "goes with amqps://"));
+    let mut parameters = Parameters::read(query, &KNOWN)?;
+    if !tls {
+        parameters.refuse(&["ca"], "amqps://")?;
     }
-    let config = RabbitMqConfig {
+    let ca = parameters.path("ca")?;
+    Ok(RabbitMqConfig {
         host: decode("host", host)?,
         port: port.unwrap_or(if tls { 5671 } else { 5672 }),
-        tls: tls.then(|| Tls {
-            ca: ca.map(Into::into),
-        }),
+        tls: tls.then_some(Tls { ca }),
         user: decode("user", user)?,
         password: decode("password", password)?,
         vhost: match vhost {
@@ -52,9 +57,7 @@ pub(crate) fn read(text: &str) -> Result<RabbitMqConfig, InvalidUrl> {
         heartbeat: parameters
             .seconds("heartbeat")?
             .unwrap_or(RabbitMqConfig::HEARTBEAT),
-    };
-    parameters.end()?;
-    Ok(config)
+    })
 }
 
 fn host_and_port(text: &str) -> Result<(&str, Option<u16>), InvalidUrl> {
@@ -76,110 +79,38 @@ fn host_and_port(text: &str) -> Result<(&str, Option<u16>), InvalidUrl> {
     Ok((host, port))
 }
 
-fn target(parameters: &mut Parameters) -> Result<Target, InvalidUrl> {
-    let queue = parameters.template("queue")?;
-    let declare = parameters.take("declare");
-    let exchange = parameters.template("exchange")?;
-    let routing_key = parameters.template("routing_key")?;
-    let Some(exchange) = exchange else {
-        if routing_key.is_some() {
-            return Err(conflict("routing_key", "goes with exchange"));
-        }
+fn target(parameters: &mut Parameters) -> Result<Target, InvalidParameter> {
+    let Some(exchange) = parameters.parse("exchange")? else {
+        parameters.refuse(&["routing_key"], "exchange")?;
+        let missing = [
+            ("true", MissingQueue::Declare),
+            ("false", MissingQueue::Wait),
+        ];
         return Ok(Target::Queue {
-            queue: queue.unwrap_or_else(Template::topic),
-            missing: match declare.as_deref() {
-                None | Some("false") => MissingQueue::Wait,
-                Some("true") => MissingQueue::Declare,
-                Some(other) => {
-                    return Err(InvalidUrl::Value {
-                        name: "declare",
-                        value: other.to_owned(),
-                        wanted: "true or false",
-                    });
-                }
-            },
+            queue: parameters.parse("queue")?.unwrap_or_else(Template::topic),
+            missing: parameters.choice("declare", &missing)?.unwrap_or_default(),
         });
     };
-    if queue.is_some() {
-        return Err(conflict("queue", "excludes exchange"));
-    }
-    if declare.is_some() {
-        return Err(conflict(
-            "declare",
-            "goes with queues; an exchange has to be there",
-        ));
-    }
+    parameters.refuse(&["queue", "declare"], "a URL without exchange")?;
+    let routing_key = parameters.parse("routing_key")?;
     Ok(Target::Exchange {
         exchange,
         routing_key: routing_key.unwrap_or_else(Template::topic),
     })
 }
 
-/// The parameters that were not asked for yet.
-struct Parameters(BTreeMap<String, String>);
-
-impl Parameters {
-    fn read(query: &str) -> Result<Self, InvalidUrl> {
-        let mut all = BTreeMap::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decode("name of a parameter", name)?;
-            let value = decode("value of a parameter", value)?;
-            if all.insert(name.clone(), value).is_some() {
-                return Err(InvalidUrl::Repeated { name });
-            }
-        }
-        Ok(Self(all))
-    }
-
-    fn take(&mut self, name: &str) -> Option<String> {
-        self.0.remove(name)
-    }
-
-    fn template(&mut self, name: &'static str) -> Result<Option<Template>, InvalidUrl> {
-        let text = self.take(name);
-        let template = text.map(|text| text.parse()).transpose();
-        template.map_err(|source| InvalidUrl::Template { name, source })
-    }
-
-    fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, InvalidUrl> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        match value.parse::<u32>() {
-            Ok(seconds) => Ok(Some(Duration::from_secs(seconds.into()))),
-            Err(_) => Err(InvalidUrl::Value {
-                name,
-                value,
-                wanted: "a whole number of seconds",
-            }),
-        }
-    }
-
-    fn end(self) -> Result<(), InvalidUrl> {
-        match self.0.into_keys().next() {
-            Some(name) => Err(InvalidUrl::Unknown { name, known: KNOWN }),
-            None => Ok(()),
-        }
-    }
-}
-
 fn decode(name: &'static str, text: &str) -> Result<String, InvalidUrl> {
-    let decoded = percent_decode_str(text).decode_utf8();
-    let decoded = decoded.map_err(|_| part(name, "UTF-8"))?;
-    Ok(decoded.into_owned())
+    percent_decode(text).ok_or(part(name, "UTF-8"))
 }
 
 fn part(part: &'static str, wanted: &'static str) -> InvalidUrl {
     InvalidUrl::Part { part, wanted }
 }
 
-fn conflict(name: &'static str, problem: &'static str) -> InvalidUrl {
-    InvalidUrl::Conflict { name, problem }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn read(text: &str) -> Result<RabbitMqConfig, String> {
@@ -253,18 +184,28 @@ mod tests {
             ("amqp://[::1]5", "port"),
             ("amqp://h/a#b", "#"),
             ("amqp://h/%ff", "virtual host"),
-            ("amqp://h?quue=a", "quue; known are queue,"),
+            (
+                "amqp://h?quue=a",
+                "unknown parameter quue; known are queue,",
+            ),
             ("amqp://h?queue=a&queue=b", "queue stands there twice"),
-            ("amqp://h?queue={topics}", "queue is no template"),
-            ("amqp://h?queue={key}", "{topic}"),
+            ("amqp://h?queue={topics}", "there is no {topics}"),
+            ("amqp://h?queue={key}", "only {topic}"),
             ("amqp://h?queue=", "queue"),
             ("amqp://h?exchange=", "exchange"),
             ("amqp://h?exchange=e{id}", "exchange"),
-            ("amqp://h?exchange=e&queue=q", "queue excludes exchange"),
+            (
+                "amqp://h?exchange=e&queue=q",
+                "queue needs a URL without exchange",
+            ),
             ("amqp://h?exchange=e&declare=true", "declare"),
-            ("amqp://h?routing_key=r", "routing_key goes with exchange"),
-            ("amqp://h?declare=yes", "declare"),
-            ("amqp://h?ca=/a.pem", "amqps://"),
+            ("amqp://h?routing_key=r", "routing_key needs exchange"),
+            (
+                "amqp://h?declare=yes",
+                "declare is \"yes\": write true or false",
+            ),
+            ("amqp://h?ca=/a.pem", "ca needs amqps://"),
+            ("amqps://h?ca=", "ca"),
             ("amqps://h?ca=/nowhere/a.pem", "/nowhere/a.pem"),
             ("amqp://h?heartbeat=0", "heartbeat"),
             ("amqp://h?heartbeat=65536", "heartbeat"),
@@ -284,6 +225,7 @@ mod tests {
             "amqp://user:hunter2@h:x",
             "amqp://user:hunter2@h/#",
             "amqp://user:hunter2/@h",
+            "amqp://user:1?hunter2@h",
         ] {
             assert!(!refusal(text).contains("hunter2"), "{text}");
         }

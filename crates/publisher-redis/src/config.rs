@@ -4,8 +4,9 @@
 use std::{fmt, num::NonZeroU64, path::PathBuf, time::Duration};
 
 use outbox_message::{Message, Topic};
+use outbox_publisher::{InvalidParameter, Template, TemplateField};
 
-use crate::{InvalidUrl, Template, url};
+use crate::{InvalidUrl, url};
 
 /// The server, the credentials and the layout. [`from_url`](Self::from_url) reads all of it from a URL.
 ///
@@ -141,7 +142,27 @@ impl RedisConfig {
     ///
     /// [`InvalidUrl`], which names what is wrong. It never holds the URL.
     pub fn from_url(url: &str) -> Result<Self, InvalidUrl> {
-        url::read(url)
+        let config = url::read(url)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what the types do not.
+    pub(crate) fn check(&self) -> Result<(), InvalidParameter> {
+        let (name, template) = (self.layout.parameter(), self.layout.template());
+        if template.is_empty() {
+            return Err(InvalidParameter::value(name, "", "write a name"));
+        }
+        // A run of several messages is one command for one list or stream.
+        if template.uses(TemplateField::Id) {
+            let problem = "only {topic} and {key} can be in it";
+            return Err(InvalidParameter::value(name, template.to_string(), problem));
+        }
+        if self.connect_timeout.is_zero() {
+            let problem = "write at least 1 second";
+            return Err(InvalidParameter::value("connect_timeout", "0", problem));
+        }
+        Ok(())
     }
 }
 
@@ -192,25 +213,26 @@ impl Layout {
 
     /// The key on the server for `message`, if it has a name there.
     pub(crate) fn key(&self, message: &Message) -> Option<String> {
-        let name = self.template().name(message);
-        (!name.is_empty()).then(|| self.key_of(&name))
+        let name = self.template().render(message);
+        (!name.is_empty()).then(|| self.key_of(name))
     }
 
     /// The key on the server for messages of `topic`, with `{key}` in the place of their keys.
     pub(crate) fn title(&self, topic: &Topic) -> String {
-        self.key_of(&self.template().title(topic))
+        self.key_of(self.template().of_topic(topic))
     }
 
     /// The same, if it is one for all topics.
     pub(crate) fn only_title(&self) -> Option<String> {
-        let name = self.template().only_title()?;
-        Some(self.key_of(&name))
+        let template = self.template();
+        let is_one = !template.uses(TemplateField::Topic);
+        is_one.then(|| self.key_of(template.fill(TemplateField::placeholder)))
     }
 
-    fn key_of(&self, name: &str) -> String {
+    fn key_of(&self, name: String) -> String {
         match self {
             Self::Laravel { prefix, .. } => format!("{prefix}queues:{name}"),
-            Self::List { .. } | Self::Stream { .. } => name.to_owned(),
+            Self::List { .. } | Self::Stream { .. } => name,
         }
     }
 

@@ -28,10 +28,9 @@ mod job;
 mod limits;
 mod link;
 mod publisher;
-mod template;
 mod url;
 
 pub use config::{Frame, Identity, Jobs, Layout, RedisConfig, Tls};
+pub use outbox_publisher::{InvalidParameter, InvalidTemplate, Template};
 pub use publisher::RedisPublisher;
-pub use template::{InvalidTemplate, Template};
 pub use url::InvalidUrl;

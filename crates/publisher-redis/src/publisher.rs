@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use outbox_message::{Delivery, Topic};
-use outbox_publisher::{PublishError, PublishErrorKind, Published, Publisher, Run};
+use outbox_publisher::{PublishError, PublishErrorKind, Published, Publisher, Run, TemplateField};
 use redis::{Cmd, Pipeline, RedisError, Value};
 
 use crate::{
@@ -53,8 +53,9 @@ impl RedisPublisher {
     ///
     /// # Errors
     ///
-    /// [`InvalidUrl::Tls`] if a file of certificates cannot be used.
+    /// [`InvalidUrl`] if it says nothing that a publisher could do, or a file of certificates cannot be used.
     pub fn with_config(config: RedisConfig) -> Result<Self, InvalidUrl> {
+        config.check()?;
         if let Some(tls) = &config.tls {
             dial::client(tls).map_err(|error| InvalidUrl::Tls(error.to_string()))?;
         }
@@ -258,7 +259,7 @@ impl Publisher for RedisPublisher {
     /// Whether the server lets us in, is no replica, and has a list or stream at the key, or nothing.
     async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
         let key = self.config.layout.title(topic);
-        let named_in_full = !self.config.layout.template().has_key();
+        let named_in_full = !self.config.layout.template().uses(TemplateField::Key);
         self.ask(&key, named_in_full.then_some(&*key)).await
     }
 }

@@ -1,16 +1,29 @@
 //! A configuration as a URL. Every parameter is known, has one value and belongs to the layout, or the URL is refused.
 
-mod parameters;
-
-use std::time::Duration;
+use std::num::NonZeroU64;
 
 use ::url::{Host, Url};
-use percent_encoding::percent_decode_str;
+use outbox_publisher::{InvalidParameter, Parameters, percent_decode};
 use thiserror::Error;
 
-use crate::RedisConfig;
+use crate::{Frame, Identity, Jobs, Layout, RedisConfig, Tls};
 
-use parameters::Parameters;
+/// All parameters, in the order in which people read of them.
+const KNOWN: [&str; 13] = [
+    "layout",
+    "queue",
+    "frame",
+    "prefix",
+    "jobs",
+    "stream",
+    "max_len",
+    "wait_replicas",
+    "max_bytes",
+    "connect_timeout",
+    "ca",
+    "cert",
+    "key",
+];
 
 /// Why a URL is not understood. Neither the URL nor what could be a password is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -28,38 +41,12 @@ pub enum InvalidUrl {
     /// The path is no number of a database.
     #[error("the path of the URL of Redis is no number of a database: {0}")]
     Database(String),
-    /// There is no such parameter.
-    #[error("the URL of Redis has an unknown parameter {name}; known are {known}")]
-    Unknown {
-        /// Its name.
-        name: String,
-        /// The names of those that are known, with commas between.
-        known: String,
-    },
-    /// A parameter stands there more than once.
-    #[error("the URL of Redis has the parameter {0} more than once")]
-    Repeated(String),
-    /// A parameter does nothing beside the others.
-    #[error("the URL of Redis has the parameter {name}, which is only for {purpose}")]
-    Misplaced {
-        /// Its name.
-        name: &'static str,
-        /// With what it does something.
-        purpose: &'static str,
-    },
+    /// A parameter, or the field of the same name, does not do.
+    #[error(transparent)]
+    Parameter(#[from] InvalidParameter),
     /// A file of certificates cannot be used.
     #[error("{0}")]
     Tls(String),
-    /// A parameter's value is not understood.
-    #[error("the URL of Redis has {name}={value}, which is not understood: {reason}")]
-    Value {
-        /// The name of the parameter.
-        name: &'static str,
-        /// What stands there.
-        value: String,
-        /// What is wrong with it.
-        reason: String,
-    },
 }
 
 pub(crate) fn read(text: &str) -> Result<RedisConfig, InvalidUrl> {
@@ -69,32 +56,95 @@ pub(crate) fn read(text: &str) -> Result<RedisConfig, InvalidUrl> {
         "rediss" => true,
         other => return Err(InvalidUrl::Scheme(other.to_owned())),
     };
-    let mut parameters = Parameters::read(&url)?;
-    let tls = parameters.tls(has_tls)?;
-    let layout = parameters.layout()?;
+    if url.fragment().is_some() {
+        return Err(InvalidUrl::Syntax("a # in it is written as %23".to_owned()));
+    }
+    let mut parameters = Parameters::read(url.query().unwrap_or_default(), &KNOWN)?;
     let host = match url.host().ok_or(InvalidUrl::NoHost)? {
         Host::Domain("") => return Err(InvalidUrl::NoHost),
         Host::Domain(name) => decoded(name)?,
         Host::Ipv4(address) => address.to_string(),
         Host::Ipv6(address) => address.to_string(),
     };
-    let mut config = RedisConfig {
-        port: url.port().unwrap_or(RedisConfig::PORT),
+    let default = RedisConfig::new(host);
+    Ok(RedisConfig {
+        port: url.port().unwrap_or(default.port),
         database: database(url.path())?,
         username: given(url.username())?,
         password: url.password().map_or(Ok(None), given)?,
-        tls,
-        layout,
-        max_bytes: parameters.parse("max_bytes", "write a number of bytes")?,
-        ..RedisConfig::new(host)
+        tls: tls(has_tls, &mut parameters)?,
+        layout: layout(&mut parameters)?,
+        wait_replicas: parameters
+            .number("wait_replicas", "replicas")?
+            .unwrap_or(default.wait_replicas),
+        max_bytes: parameters.number("max_bytes", "bytes")?,
+        connect_timeout: parameters
+            .seconds("connect_timeout")?
+            .unwrap_or(default.connect_timeout),
+        ..default
+    })
+}
+
+fn tls(has_tls: bool, parameters: &mut Parameters) -> Result<Option<Tls>, InvalidParameter> {
+    if !has_tls {
+        parameters.refuse(&["ca", "cert", "key"], "rediss://")?;
+        return Ok(None);
+    }
+    let identity = match (parameters.path("cert")?, parameters.path("key")?) {
+        (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
+        (None, None) => None,
+        (Some(_), None) => return Err(InvalidParameter::needs("cert", "key as well")),
+        (None, Some(_)) => return Err(InvalidParameter::needs("key", "cert as well")),
     };
-    if let Some(replicas) = parameters.parse("wait_replicas", "write a number of replicas")? {
-        config.wait_replicas = replicas;
-    }
-    if let Some(seconds) = parameters.parse("connect_timeout", "write seconds")? {
-        config.connect_timeout = Duration::from_secs(seconds);
-    }
-    Ok(config)
+    let ca = parameters.path("ca")?;
+    Ok(Some(Tls { ca, identity }))
+}
+
+fn layout(parameters: &mut Parameters) -> Result<Layout, InvalidParameter> {
+    let layouts = [
+        ("list", Layout::list()),
+        ("laravel", Layout::laravel()),
+        ("stream", Layout::stream()),
+    ];
+    let layout = parameters.choice("layout", &layouts)?;
+    let layout = match layout.unwrap_or_else(Layout::list) {
+        Layout::List { queue, frame } => {
+            let frames = [
+                ("headers", Frame::Headers),
+                ("always", Frame::Always),
+                ("never", Frame::Never),
+            ];
+            Layout::List {
+                queue: parameters.parse("queue")?.unwrap_or(queue),
+                frame: parameters.choice("frame", &frames)?.unwrap_or(frame),
+            }
+        }
+        Layout::Laravel {
+            queue,
+            prefix,
+            jobs,
+        } => {
+            let words = [("checked", Jobs::Checked), ("unchecked", Jobs::Unchecked)];
+            Layout::Laravel {
+                queue: parameters.parse("queue")?.unwrap_or(queue),
+                prefix: parameters.take("prefix").unwrap_or(prefix),
+                jobs: parameters.choice("jobs", &words)?.unwrap_or(jobs),
+            }
+        }
+        Layout::Stream { stream, max_len } => Layout::Stream {
+            stream: parameters.parse("stream")?.unwrap_or(stream),
+            max_len: match parameters.number("max_len", "entries, or 0 to keep all")? {
+                Some(entries) => NonZeroU64::new(entries),
+                None => max_len,
+            },
+        },
+    };
+    // What the layout did not take is of another one.
+    parameters.refuse(&["queue"], "layout=list or layout=laravel")?;
+    parameters.refuse(&["frame"], "layout=list")?;
+    parameters.refuse(&["prefix", "jobs"], "layout=laravel")?;
+    parameters.refuse(&["stream", "max_len"], "layout=stream")?;
+    Ok(layout)
 }
 
 fn database(path: &str) -> Result<u32, InvalidUrl> {
@@ -115,18 +165,20 @@ fn given(text: &str) -> Result<Option<String>, InvalidUrl> {
 }
 
 fn decoded(text: &str) -> Result<String, InvalidUrl> {
-    match percent_decode_str(text).decode_utf8() {
-        Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(InvalidUrl::Syntax(
-            "its percent escapes are no UTF-8".to_owned(),
-        )),
-    }
+    let problem = || InvalidUrl::Syntax("its percent escapes are no UTF-8".to_owned());
+    percent_decode(text).ok_or_else(problem)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::{Frame, Identity, Jobs, Layout, Template, Tls};
+    use crate::Template;
+
+    fn read(url: &str) -> Result<RedisConfig, InvalidUrl> {
+        RedisConfig::from_url(url)
+    }
 
     fn refused(url: &str) -> String {
         read(url).unwrap_err().to_string()
@@ -200,7 +252,10 @@ mod tests {
             "{text}"
         );
         let text = refused("redis://h/?queue=a&queue=b");
-        assert!(text.contains("parameter queue more than once"), "{text}");
+        assert!(
+            text.contains("parameter queue stands there twice"),
+            "{text}"
+        );
         for (url, name, purpose) in [
             ("redis://h/?max_len=5", "max_len", "layout=stream"),
             ("redis://h/?layout=stream&queue=a", "queue", "layout=list"),
@@ -219,7 +274,7 @@ mod tests {
             ("rediss://h/?cert=/a", "cert", "key as well"),
         ] {
             let text = refused(url);
-            assert!(text.contains(&format!("parameter {name}, ")), "{text}");
+            assert!(text.contains(&format!("parameter {name} needs ")), "{text}");
             assert!(text.contains(purpose), "{text}");
         }
     }
@@ -229,21 +284,20 @@ mod tests {
         for (url, shown) in [
             (
                 "redis://h/?layout=zset",
-                "layout=zset, which is not understood: write list, laravel or stream",
+                "layout is \"zset\": write list or laravel or stream",
             ),
             (
                 "redis://h/?queue={id}",
-                "queue={id}, which is not understood: there is no {id}, only {topic} and {key}",
+                "queue is \"{id}\": only {topic} and {key} can be in it",
             ),
-            (
-                "redis://h/?queue=",
-                "queue=, which is not understood: it is empty",
-            ),
+            ("redis://h/?queue=", "queue is \"\": write a name"),
             (
                 "redis://h/?layout=stream&max_len=-1",
-                "max_len=-1, which is not understood: write a number of entries",
+                "max_len is \"-1\": write a whole number of entries",
             ),
-            ("redis://h/?frame=yes", "write headers, always or never"),
+            ("redis://h/?connect_timeout=0", "write at least 1 second"),
+            ("redis://h/?queue=a#b", "# in it is written as %23"),
+            ("redis://h/?frame=yes", "write headers or always or never"),
             (
                 "redis://h/?layout=laravel&jobs=all",
                 "write checked or unchecked",
@@ -265,6 +319,7 @@ mod tests {
             "redis://u:s3cret@h:99999/",
             "redis://u:s3cret@h/x",
             "redis://u:s3cret@h/?a=b",
+            "redis://u:1?s3cret@h/",
             "redis://u:s3cret@h/?layout=x",
             "amqp://u:s3cret@h/",
             "redis://u:s3cret@/",

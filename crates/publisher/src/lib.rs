@@ -1,7 +1,8 @@
 //! The publisher port: a publisher takes a run of one ordering key and confirms a prefix of it.
 //!
 //! There is no IO here and no broker's client. An adapter implements [`Publisher`]; the relay holds it as
-//! `Arc<dyn Publisher>`. A [`Router`] makes one of several, by topic.
+//! `Arc<dyn Publisher>`. A [`Router`] makes one of several, by topic. What adapters have in common is here too: names made of
+//! messages ([`Template`]), and the [`Parameters`] of their URLs.
 //!
 //! ```
 //! use std::borrow::Cow;
@@ -27,11 +28,15 @@
 //! ```
 
 mod error;
+mod parameters;
 mod pattern;
 mod publisher;
 mod router;
+mod template;
 
 pub use error::{PublishError, PublishErrorKind};
+pub use parameters::{InvalidParameter, Parameters, percent_decode};
 pub use pattern::{InvalidPattern, TopicPattern};
 pub use publisher::{Published, Publisher, Run};
 pub use router::Router;
+pub use template::{InvalidTemplate, Template, TemplateField};
