@@ -148,11 +148,18 @@ pub(crate) fn not_usable(server: &str, what: &str, name: &str, error: Error) -> 
     unavailable(text).with_source(error)
 }
 
-/// The broker took the message and then gave it up: a queue is full and set to refuse, or broke.
-pub(crate) fn refused(server: &str) -> PublishError {
+/// The broker took the message and then gave it up: a queue is full and set to refuse, or broke. That says nothing about
+/// the message.
+pub(crate) fn refused(server: &str, exchange: &str, routing_key: &str) -> PublishError {
+    let queue = match exchange {
+        "" => format!("queue {routing_key:?}"),
+        _ => format!("a queue of exchange {exchange:?} for the routing key {routing_key:?}"),
+    };
     PublishError::new(
-        PublishErrorKind::Rejected,
-        format!("a queue on {server} refused the message (nack): it is full, or it failed"),
+        PublishErrorKind::Throttled,
+        format!(
+            "{queue} on {server} takes nothing (nack): it is full and set to reject-publish, or it failed; see to its consumers"
+        ),
     )
 }
 
@@ -220,6 +227,15 @@ mod tests {
             let error = closed("amqp://h:5672/", "e", amqp(code, said));
             assert_eq!(error.kind, kind, "{said}");
             assert!(error.source.is_some());
+        }
+    }
+
+    #[test]
+    fn f3_what_is_full_is_named_and_says_nothing_about_the_message() {
+        for (exchange, name) in [("", "queue \"k\" on"), ("e", "a queue of exchange \"e\"")] {
+            let error = refused("amqp://h:5672/", exchange, "k");
+            assert_eq!(error.kind, PublishErrorKind::Throttled);
+            assert!(error.text.starts_with(name), "{error}");
         }
     }
 

@@ -107,7 +107,7 @@ impl Inner {
                     failure::unroutable(server, exchange, routing_key, &reason)
                 }
             },
-            Verdict::Refused => failure::refused(server),
+            Verdict::Refused => failure::refused(server, exchange, routing_key),
             Verdict::Closed { error, alone } if alone || failure::is_not_found(&error) => {
                 failure::closed(server, exchange, error)
             }

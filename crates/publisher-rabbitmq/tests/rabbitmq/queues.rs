@@ -76,7 +76,7 @@ async fn a_queue_that_cannot_be_declared_is_unavailable() {
 }
 
 #[tokio::test]
-async fn f1_a_full_queue_that_refuses_is_a_counted_failure() {
+async fn f3_a_full_queue_that_refuses_throttles_its_topic_and_takes_more_when_there_is_room() {
     let name = unique("full");
     let mut consumer = consumer();
     let mut arguments = FieldTable::default();
@@ -96,9 +96,12 @@ async fn f1_a_full_queue_that_refuses_is_a_counted_failure() {
     assert_eq!(verdict.confirmed, 1);
     assert_error(
         &verdict.failure.unwrap(),
-        PublishErrorKind::Rejected,
-        &["nack"],
+        PublishErrorKind::Throttled,
+        &["nack", &name],
     );
+    let roomy = unique("roomy");
+    consumer.declare(&roomy).await;
+    confirm(&publisher, &message(&roomy, "d")).await;
     assert_eq!(consumer.take_payloads(&name).await, ["a"]);
     confirm(&publisher, &run[1]).await;
 }
