@@ -13,7 +13,9 @@ use crate::{
 
 /// A transactional outbox: messages are saved with the data they belong to, and a relay publishes them in order.
 ///
-/// `save` and `relay` do the main job, `status`, `topics` and `dead` watch over it, `demo` shows it without anything to set up.
+/// `save` and `relay` do the main job, `check`, `status`, `topics` and `dead` watch over it, `demo` shows it without anything to set up.
+///
+/// Every option of a command can also stand in the environment, --lease as OUTBOX_LEASE, and in a file, outbox.toml, which may refer to secrets: see docs/running.md.
 #[derive(Debug, Parser)]
 #[command(name = "outbox", version, after_help = help(), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -100,7 +102,13 @@ pub(crate) struct StoreArgs {
 #[command(next_help_heading = "Postgres")]
 pub(crate) struct PostgresArgs {
     /// The schema that holds the outbox tables
-    #[arg(long, value_name = "NAME", env = "OUTBOX_SCHEMA", default_value_t)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "OUTBOX_SCHEMA",
+        hide_env_values = true,
+        default_value_t
+    )]
     pub(crate) schema: SchemaName,
     /// The server is reached through a pooler such as pgbouncer in transaction mode: prepare no statements
     #[arg(long)]

@@ -29,7 +29,8 @@ Exit codes:
   0    everything asked for was done; a graceful stop is one of these
   1    a promise broke (demo), or an error that no other code stands for
   2    an option or a line of input is wrong; nothing of that line or option was done
-  3    relay --until-empty: only scheduled, held or paused messages are left, or it was stopped before
+  3    relay --until-empty: only scheduled, held or paused messages are left, or it was stopped
+       before
   4    the store cannot be used: not there, a directory, read-only, no database, no outbox tables,
        another schema version, a refused role or password; trying again does not help
   5    the store is locked, its server does not answer, or its disk is full or failed; trying again

@@ -28,7 +28,10 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, error::ContextKind};
+use clap::{
+    Parser,
+    error::{ContextKind, ErrorKind},
+};
 
 use crate::{args::Cli, config::Arguments, exit::Exit, failure::Failure, output::Output};
 
@@ -66,6 +69,10 @@ fn run(cli: Cli, output: Output) -> Result<Exit, Failure> {
     result
 }
 
+/// Where options can stand, for those who miss one.
+const ELSEWHERE: &str =
+    "\nAn option may also stand in the environment, --store as OUTBOX_STORE, or in outbox.toml.\n";
+
 /// Prints help, or what is wrong with the arguments. An argument in the wrong place may be a URL with a password.
 fn explain(error: &clap::Error, arguments: &Arguments) -> Exit {
     if !error.use_stderr() {
@@ -77,7 +84,10 @@ fn explain(error: &clap::Error, arguments: &Arguments) -> Exit {
     let mut text = error.render().to_string();
     let named = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     if let Some(source) = named.as_deref().and_then(|named| arguments.source(named)) {
-        text.push_str(&format!("\nThe value comes from {source}.\n"));
+        text = format!("{text}\nThe value comes from {source}.\n");
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        text.push_str(ELSEWHERE);
     }
     // What was not understood cannot say whether it asked for JSON, so the words are looked at.
     if arguments.all.iter().any(|arg| arg == "--json") {

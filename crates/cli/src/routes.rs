@@ -108,20 +108,28 @@ impl Routes {
             .filter_map(|(pattern, _)| pattern.as_topic())
     }
 
-    /// Makes the publisher. The same URL is the same publisher, so that what it holds open is held once.
-    pub(crate) fn open(&self) -> Result<Router, Failure> {
-        let mut opened: Vec<(&Destination, Arc<dyn Publisher>)> = Vec::new();
-        let mut router = Router::new();
+    /// Makes the publishers, in the order of their patterns. The same URL is the same publisher, so that what it holds open is
+    /// held once.
+    pub(crate) fn open(&self) -> Result<Vec<(TopicPattern, Arc<dyn Publisher>)>, Failure> {
+        let mut opened: Vec<(TopicPattern, Arc<dyn Publisher>)> = Vec::new();
         for (pattern, destination) in &self.destinations {
-            let known = opened.iter().find(|(known, _)| *known == destination);
+            let mut before = self.destinations.iter().zip(&opened);
+            let known = before.find(|((_, known), _)| known == destination);
             let publisher = match known {
-                Some((_, publisher)) => Arc::clone(publisher),
+                Some((_, (_, publisher))) => Arc::clone(publisher),
                 None => destination.open()?,
             };
-            opened.push((destination, Arc::clone(&publisher)));
-            router = router.route(pattern.clone(), publisher);
+            opened.push((pattern.clone(), publisher));
         }
-        Ok(router)
+        Ok(opened)
+    }
+
+    /// All of them as one publisher.
+    pub(crate) fn router(&self) -> Result<Router, Failure> {
+        let opened = self.open()?.into_iter();
+        Ok(opened.fold(Router::new(), |router, (pattern, publisher)| {
+            router.route(pattern, publisher)
+        }))
     }
 
     /// Whether there may be topics without a route, which is worth a look.
@@ -188,17 +196,17 @@ mod tests {
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         let orders = format!("orders*=file:{}", a.display());
         let mail = format!("mail=file:{}", b.display());
-        let routes = |unmatched| routes(&[&orders, &mail], unmatched);
+        let make = |unmatched| routes(&[&orders, &mail], unmatched);
         let status = pending(&[("orders.created", 1), ("sms", 2), ("fax", 3), ("old", 0)]);
-        let refuse = routes(Unmatched::Refuse);
-        let router = refuse.open().unwrap();
+        let refuse = make(Unmatched::Refuse);
+        let router = refuse.router().unwrap();
         let refused = refuse.covers(&router, &status).unwrap_err();
         assert!(
             refused.to_string().contains("pending of sms, fax\n"),
             "{refused}"
         );
         assert!(refuse.covers(&router, &pending(&[("mail", 1)])).is_ok());
-        assert!(routes(Unmatched::Leave).covers(&router, &status).is_ok());
+        assert!(make(Unmatched::Leave).covers(&router, &status).is_ok());
     }
 
     #[test]

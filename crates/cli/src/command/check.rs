@@ -1,11 +1,11 @@
 //! `outbox check`: whether a relay could do its work now, and if not, what is wrong. It changes and publishes nothing.
 
-use std::{collections::BTreeSet, error::Error};
+use std::{collections::BTreeSet, error::Error, sync::Arc};
 
 use clap::Args;
 use outbox::{
     message::Topic,
-    publisher::{Publisher, Router},
+    publisher::{Publisher, TopicPattern},
     store::Status,
 };
 use serde::Serialize;
@@ -23,7 +23,7 @@ use crate::{
 
 /// Look whether the store and the destinations could be used now, and say what is wrong
 ///
-/// The store must be there, with tables of this version. Of each topic that has pending messages, that a --route names in full, or that --topic names, the destination must answer, take the credentials, and have the queue, exchange or stream. Nothing is changed or published.
+/// The store must be there, with tables of this version. Every destination must answer and take the credentials, and have the queue, exchange or stream of each topic that has pending messages, that a --route names in full, or that --topic names. Nothing is changed or published.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   outbox check --store sqlite:orders.db --to amqp://app@localhost
@@ -49,25 +49,26 @@ struct Shown {
 
 #[derive(Serialize)]
 struct Checked {
-    /// `null`: the destination itself, since no topic is known.
     topic: Option<String>,
+    /// In place of a topic and its destination: the pattern whose destination was asked, since no known topic goes there.
+    route: Option<String>,
     destination: Option<String>,
     /// `null`: nothing is wrong.
     error: Option<String>,
 }
 
 pub(crate) async fn run(args: CheckArgs, output: Output) -> Result<Exit, Failure> {
-    let routes = Routes::parse(&args.routes)?;
-    let router = routes.open()?;
+    let wanted = Routes::parse(&args.routes)?;
+    let opened = wanted.open()?;
     let status = store::with(&args.store, async |opened| {
         let status = opened.operator().status().await;
         status.map_err(|error| store::failure(&error))
     })
     .await?;
-    let mut topics: BTreeSet<Topic> = args.topics.into_iter().chain(routes.topics()).collect();
+    let mut topics: BTreeSet<Topic> = args.topics.into_iter().chain(wanted.topics()).collect();
     let pending = status.topics.iter().filter(|topic| topic.pending > 0);
     topics.extend(pending.filter_map(|topic| Topic::new(&*topic.topic).ok()));
-    let checked = check(&router, topics).await;
+    let checked = check(&opened, topics).await;
     let wrong = checked.iter().any(|checked| checked.error.is_some());
     let shown = Shown {
         pending: status.pending(),
@@ -77,21 +78,39 @@ pub(crate) async fn run(args: CheckArgs, output: Output) -> Result<Exit, Failure
     Ok(if wrong { Exit::Destination } else { Exit::Done })
 }
 
-/// Checks each topic, or each destination if no topic is known.
-async fn check(router: &Router, topics: BTreeSet<Topic>) -> Vec<Checked> {
-    let mut checked = Vec::new();
+/// Checks each topic, and reaches each destination to which none of them goes.
+async fn check(
+    routes: &[(TopicPattern, Arc<dyn Publisher>)],
+    topics: BTreeSet<Topic>,
+) -> Vec<Checked> {
+    let (mut checked, mut met) = (Vec::new(), Vec::new());
     for topic in topics {
-        let error = router.check(&topic).await.err();
+        let route = routes.iter().find(|(pattern, _)| pattern.matches(&topic));
+        let (destination, error) = match route {
+            Some((_, publisher)) => {
+                met.push(publisher);
+                let error = publisher.check(&topic).await.err();
+                let destination = publisher.destination(&topic).into_owned();
+                (Some(destination), error.map(|error| told(&error)))
+            }
+            None => (None, Some("no route matches it; add one".to_owned())),
+        };
         checked.push(Checked {
-            destination: Some(router.destination(&topic).into_owned()),
             topic: Some(topic.to_string()),
-            error: error.map(|error| told(&error)),
+            route: None,
+            destination,
+            error,
         });
     }
-    if checked.is_empty() {
-        let error = router.reach().await.err();
+    for (pattern, publisher) in routes {
+        if met.iter().any(|met| Arc::ptr_eq(met, publisher)) {
+            continue;
+        }
+        met.push(publisher);
+        let error = publisher.reach().await.err();
         checked.push(Checked {
             topic: None,
+            route: Some(pattern.as_str().to_owned()),
             destination: None,
             error: error.map(|error| told(&error)),
         });
@@ -109,7 +128,11 @@ fn text(status: &Status, checked: &[Checked]) -> String {
     for checked in checked {
         let what = match (&checked.topic, &checked.destination) {
             (Some(topic), Some(to)) => format!("topic {}, to {}", shown(topic), shown(to)),
-            _ => "the destinations".to_owned(),
+            (Some(topic), None) => format!("topic {}", shown(topic)),
+            _ => format!(
+                "the destination of {}",
+                shown(checked.route.as_deref().unwrap_or_default())
+            ),
         };
         lines.push(match &checked.error {
             None => format!("ok     {what}"),
@@ -118,7 +141,9 @@ fn text(status: &Status, checked: &[Checked]) -> String {
     }
     if checked.iter().any(|checked| checked.topic.is_none()) {
         lines.push(
-            "no topic is known yet; --topic NAME looks for its queue or stream too".to_owned(),
+            "of a destination without a known topic only the connection was tried; --topic NAME \
+             looks for its queue, exchange or stream"
+                .to_owned(),
         );
     }
     lines.join("\n")

@@ -15,7 +15,7 @@ use crate::{exit::Exit, failure::Failure, output::Output};
   outbox dead list --store sqlite:orders.db
   outbox dead redrive --store sqlite:orders.db --topic orders --dry-run
 
-Exit codes: 0 done, 2 wrong option, 4 and 5 the store, 8 there is no such dead letter (see outbox --help)")]
+Exit codes: 0 done, 2 wrong option, 4 and 5 the store, 8 no such dead letter (see outbox --help)")]
 pub(crate) struct DeadArgs {
     #[command(subcommand)]
     command: DeadCommand,

@@ -41,7 +41,7 @@ use crate::{
   outbox demo --messages 20000 --keys 500 --fail 20 --json
   outbox demo --store postgres://owner@localhost/shop
 
-Exit codes: 0 every promise held, 1 a promise broke, 2 wrong option, 4 and 5 the store (see outbox --help)")]
+Exit codes: 0 all was kept, 1 a promise broke, 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(crate) struct DemoArgs {
     /// A Postgres database to play in, postgres://USER:PASSWORD@HOST:PORT/DATABASE, instead of a temporary SQLite file
     #[arg(long, value_name = "URL")]

@@ -45,7 +45,7 @@ pub(crate) struct PauseArgs {
 #[command(after_help = "Examples:
   outbox resume mail --store sqlite:orders.db
 
-Exit codes: 0 done, also if the topic was not stopped; 2 wrong option, 4 and 5 the store (see outbox --help)")]
+Exit codes: 0 done (stopped or not), 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     store: StoreArgs,

@@ -42,7 +42,8 @@ use crate::{
     after_help = "Examples:
   outbox relay --store sqlite:orders.db --to file:published.ndjson
   outbox relay --store sqlite:orders.db --to stdout: --until-empty | ./consumer
-  outbox relay --store postgres://app@localhost/shop --to stdout: --for 10m --lease 10s --max-attempts 3
+  outbox relay --store sqlite:orders.db --to amqp://app@localhost --for 10m --lease 10s
+  outbox relay --store sqlite:orders.db --route 'orders.*=nats://nats' --route '*=redis://cache'
 
 Exit codes: 0 done or stopped, 2 wrong option, 3 --until-empty left messages, 4 and 5 the store,
 6 the destination, 7 the reader of standard output has gone (see outbox --help)"
@@ -138,17 +139,17 @@ pub(crate) async fn run(args: RelayArgs, output: Output) -> Result<Exit, Failure
     }
 }
 
-async fn relay(args: RelayArgs, routes: &Routes, output: Output) -> Result<Exit, Failure> {
+async fn relay(args: RelayArgs, wanted: &Routes, output: Output) -> Result<Exit, Failure> {
     let config = args.options.config()?;
-    let wanted = StoreOptions {
+    let options = StoreOptions {
         wake_up: args.wake_up.into(),
         retain: args.retain,
     };
-    store::with_options(&args.store, wanted, async |opened| {
-        let router = routes.open()?;
-        if routes.may_miss_topics() {
+    store::with_options(&args.store, options, async |opened| {
+        let router = wanted.router()?;
+        if wanted.may_miss_topics() {
             let status = opened.operator().status().await;
-            routes.covers(&router, &status.map_err(|error| store::failure(&error))?)?;
+            wanted.covers(&router, &status.map_err(|error| store::failure(&error))?)?;
         }
         let relay = Relay::with_config(opened.relay_side(), router, config)
             .map_err(|error| Failure::caused(Exit::Input, &error))?;

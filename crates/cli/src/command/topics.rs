@@ -37,7 +37,8 @@ struct Shown<'a> {
 /// A topic as JSON.
 #[derive(Default, Serialize)]
 pub(crate) struct Topic<'a> {
-    topic: &'a str,
+    #[serde(rename = "topic")]
+    name: &'a str,
     pending: u64,
     dead: u64,
     stopped: Option<Stopped<'a>>,
@@ -46,7 +47,8 @@ pub(crate) struct Topic<'a> {
 #[derive(Serialize)]
 struct Stopped<'a> {
     cause: &'static str,
-    stopped_for_ms: u64,
+    #[serde(rename = "stopped_for_ms")]
+    since_ms: u64,
     /// `null` until it is resumed.
     until_ms: Option<u64>,
     destination: Option<&'a str>,
@@ -78,7 +80,7 @@ pub(crate) fn topics(status: &Status) -> Vec<Topic<'_>> {
     for stop in &status.stopped {
         topics.entry(&stop.topic).or_default().stopped = Some(Stopped {
             cause: stop.cause.as_str(),
-            stopped_for_ms: millis(stop.stopped_for),
+            since_ms: millis(stop.stopped_for),
             until_ms: stop.until.map(millis),
             destination: stop.destination.as_deref(),
             relay: stop.relay.as_deref(),
@@ -86,7 +88,7 @@ pub(crate) fn topics(status: &Status) -> Vec<Topic<'_>> {
         });
     }
     let named = topics.into_iter();
-    named.map(|(topic, rest)| Topic { topic, ..rest }).collect()
+    named.map(|(name, rest)| Topic { name, ..rest }).collect()
 }
 
 /// The topics as a table, if there is any.
@@ -98,9 +100,9 @@ pub(crate) fn text(status: &Status) -> Option<String> {
     let mut rows = table(["topic", "pending", "dead", "state", "last error"]);
     numbers(&mut rows, &[1, 2]);
     for topic in topics {
-        let stop = status.stopped.iter().find(|stop| stop.topic == topic.topic);
+        let stop = status.stopped.iter().find(|stop| stop.topic == topic.name);
         rows.add_row([
-            shown(topic.topic),
+            shown(topic.name),
             topic.pending.to_string(),
             topic.dead.to_string(),
             stop.map_or("goes".to_owned(), state),
@@ -114,7 +116,7 @@ pub(crate) fn text(status: &Status) -> Option<String> {
 /// A stop in words.
 fn state(stop: &StoppedTopic) -> String {
     if stop.until.is_some_and(|until| until.is_zero()) {
-        return "goes again; what was set aside is being freed".to_owned();
+        return "goes again; a relay frees what was set aside".to_owned();
     }
     match (stop.cause, stop.until) {
         (StopCause::Paused, None) => {

@@ -64,8 +64,8 @@ impl File {
                     self.check(inner, inner_command, &format!("{place}."))?;
                 }
                 (Value::Table(_), None) => {
-                    let names: Vec<&str> =
-                        command.get_subcommands().map(Command::get_name).collect();
+                    let names = command.get_subcommands().map(Command::get_name);
+                    let names: Vec<&str> = names.filter(|name| *name != "help").collect();
                     let what = format!("{}: no command is called {place}", self.path.display());
                     return Err(Failure::new(Exit::Input, what).hint(format!(
                         "a table is named like a command: {}",

@@ -5,6 +5,7 @@
     reason = "a test fails where something goes wrong"
 )]
 
+mod brokers;
 mod config;
 mod dead;
 mod demo;

@@ -70,7 +70,9 @@ fn a_pending_topic_without_a_route_is_refused_at_the_start_or_left_as_chosen() {
 fn a_destination_is_needed_and_a_route_and_to_exclude_each_other() {
     let place = Place::migrated();
     let missing = place.run(&["relay"], "").expect(2).stderr;
-    assert!(missing.contains("--to <URL>"), "{missing}");
+    for told in ["--to <URL>", "OUTBOX_STORE", "outbox.toml"] {
+        assert!(missing.contains(told), "{missing}");
+    }
     let both = ["relay", "--to=stdout:", "--route=*=stdout:"];
     let both = place.run(&both, "").expect(2).stderr;
     assert!(both.contains("cannot be used with"), "{both}");
@@ -102,4 +104,25 @@ fn check_says_what_is_wrong_and_changes_nothing() {
             .unwrap()
             .contains("no route matches")
     );
+}
+
+#[test]
+fn check_asks_a_destination_to_which_no_known_topic_goes_whether_it_answers() {
+    let place = Place::migrated();
+    let mail = format!("--route=mail={}", place.to_file());
+    let rest = "--route=*=redis://127.0.0.1:1";
+    let args = ["check", &mail, rest, "--route=sms=redis://127.0.0.1:1"];
+    let told = place.run(&[&args[..2], &["--json"]].concat(), "").expect(0);
+    assert_eq!(told.json()["topics"].as_array().unwrap().len(), 1);
+    let told = place.run(&[&args[..3], &["--json"]].concat(), "").expect(6);
+    let topics = &told.json()["topics"];
+    assert_eq!(topics[0]["topic"], "mail");
+    let expected = json!({"topic": null, "route": "*", "destination": null});
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&topics[1][name], value, "{name}");
+    }
+    assert!(topics[1]["error"].as_str().unwrap().contains("127.0.0.1:1"));
+    let shown = place.run(&args[..3], "").expect(6).stdout;
+    assert!(shown.contains("wrong  the destination of *: "), "{shown}");
+    assert!(shown.contains("--topic NAME"), "{shown}");
 }

@@ -23,10 +23,9 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   outbox dead show --store sqlite:orders.db 0198c0de-0000-7000-8000-000000000000
-  outbox dead show --store sqlite:orders.db 0198c0de-0000-7000-8000-000000000000 --json | jq -r .payload_text
-  outbox dead show --store sqlite:orders.db --position 4711
+  outbox dead show --store sqlite:orders.db --position 4711 --json | jq -r .payload_text
 
-Exit codes: 0 done, 2 wrong option, 4 and 5 the store, 8 there is no such dead letter (see outbox --help)")]
+Exit codes: 0 done, 2 wrong option, 4 and 5 the store, 8 no such dead letter (see outbox --help)")]
 pub(super) struct ShowArgs {
     #[command(flatten)]
     store: StoreArgs,
