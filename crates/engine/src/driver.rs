@@ -122,7 +122,7 @@ impl Driver {
                 config.publish_timeout,
                 publisher.has_one_destination(),
             ),
-            stops: Stops::new(now),
+            stops: Stops::new(now, &config),
             claiming: Claiming::new(&config),
             left_out: BTreeMap::new(),
             recording: Recording::new(now),

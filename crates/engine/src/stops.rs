@@ -1,10 +1,11 @@
 //! Which topics a relay with several destinations has stopped, and what of that the store still has to be told.
 //!
 //! A circuit is this relay's own knowledge; a stop is what it tells all relays: leave the messages of these topics with
-//! the store. The store lets one message through for each probe. Nothing here waits or calls.
+//! the store. The store lets one message through for each probe. A relay that cannot reach a destination that others reach
+//! is told by what these vouch for, and stops nothing for a while. Nothing here waits or calls.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -12,6 +13,11 @@ use std::{
 use outbox_message::Topic;
 use outbox_store::DestinationStop;
 use tokio::time::Instant;
+
+use crate::RelayConfig;
+
+/// How long a relay stops no topic that another relay serves meanwhile.
+const SERVED_ELSEWHERE: Duration = Duration::from_mins(5);
 
 /// What the store is to be told or asked next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,15 +42,26 @@ pub(crate) struct Stops {
     freeing: bool,
     /// The last step failed: the next is not before this.
     not_before: Instant,
+    /// The topics of which something was confirmed since they were vouched for.
+    confirmed: HashSet<Topic>,
+    vouch_at: Instant,
+    vouch_every: Duration,
+    /// Other relays serve these topics until then, although they are down here.
+    elsewhere: HashMap<Topic, Instant>,
+    /// A stop is told anew after this long.
+    tell_every: Duration,
 }
 
 /// A destination that is down.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Down {
     topics: BTreeSet<Topic>,
     error: String,
-    /// The store does not know the newest of it.
-    to_tell: bool,
+    /// Of these the store does not know the newest.
+    to_tell: BTreeSet<Topic>,
+    tell_all_at: Instant,
+    /// Let through, and not seen here since.
+    let_through: BTreeSet<Topic>,
     /// The topic that was probed last.
     probed: Option<Topic>,
     /// A message was asked for; if none comes until then, another is.
@@ -53,29 +70,73 @@ struct Down {
 
 impl Stops {
     /// Nothing is stopped; what other relays left behind is to be freed.
-    pub(crate) fn new(now: Instant) -> Self {
+    pub(crate) fn new(now: Instant, config: &RelayConfig) -> Self {
         Self {
             down: BTreeMap::new(),
             start: BTreeSet::new(),
             free: true,
             freeing: false,
             not_before: now,
+            confirmed: HashSet::new(),
+            vouch_at: now + config.renewal,
+            vouch_every: config.renewal,
+            elsewhere: HashMap::new(),
+            tell_every: config.renewal,
         }
     }
 
     /// Takes in that publishing to a destination failed; its topics met so far are stopped, or stay so.
-    pub(crate) fn failed(&mut self, destination: &str, topic: &Topic, error: &str) {
-        let down = self.down.entry(destination.to_owned()).or_default();
+    pub(crate) fn failed(&mut self, destination: &str, topic: &Topic, error: &str, now: Instant) {
+        self.confirmed.remove(topic);
+        if self.is_served_elsewhere(topic, now) {
+            return;
+        }
+        let tell_all_at = now + self.tell_every;
+        let down = self.down.entry(destination.to_owned()).or_insert(Down {
+            topics: BTreeSet::new(),
+            error: String::new(),
+            to_tell: BTreeSet::new(),
+            tell_all_at,
+            let_through: BTreeSet::new(),
+            probed: None,
+            asked_until: None,
+        });
         down.topics.insert(topic.clone());
         error.clone_into(&mut down.error);
-        down.to_tell = true;
+        down.to_tell.insert(topic.clone());
+        down.let_through.remove(topic);
         down.asked_until = None;
     }
 
     /// Takes in that a message of a topic was met whose destination is known to be down.
-    pub(crate) fn met(&mut self, destination: &str, topic: &Topic) {
+    pub(crate) fn met(&mut self, destination: &str, topic: &Topic, now: Instant) {
+        if self.is_served_elsewhere(topic, now) {
+            return;
+        }
         if let Some(down) = self.down.get_mut(destination) {
-            down.to_tell |= down.topics.insert(topic.clone());
+            down.let_through.remove(topic);
+            if down.topics.insert(topic.clone()) {
+                down.to_tell.insert(topic.clone());
+            }
+        }
+    }
+
+    fn is_served_elsewhere(&mut self, topic: &Topic, now: Instant) -> bool {
+        let until = self.elsewhere.get(topic);
+        until.is_some_and(|until| *until > now) || {
+            self.elsewhere.remove(topic);
+            false
+        }
+    }
+
+    fn is_down(&self, topic: &Topic) -> bool {
+        self.down.values().any(|down| down.topics.contains(topic))
+    }
+
+    /// Takes in that messages of a topic were confirmed: a stop of it by a relay that cannot reach its destination is not right.
+    pub(crate) fn confirmed_of(&mut self, topic: &Topic) {
+        if !self.confirmed.contains(topic) {
+            self.confirmed.insert(topic.clone());
         }
     }
 
@@ -87,12 +148,24 @@ impl Stops {
         }
     }
 
-    /// Takes in that the store had no message of a topic to let through: whatever comes next is the probe.
-    pub(crate) fn nothing_to_probe(&mut self, destination: &str, topic: &Topic) {
+    /// Takes in that the store let a message of a topic through.
+    pub(crate) fn let_through(&mut self, destination: &str, topic: &Topic) {
+        if let Some(down) = self.down.get_mut(destination) {
+            down.let_through.insert(topic.clone());
+        }
+    }
+
+    /// Takes in that the store had no message of a topic to let through: whatever comes next is the probe. If the last one
+    /// was not seen here again, another relay took it, and it went well: it would have been set aside anew.
+    pub(crate) fn nothing_to_probe(&mut self, destination: &str, topic: &Topic, now: Instant) {
         if let Some(down) = self.down.get_mut(destination)
             && down.topics.remove(topic)
         {
             down.asked_until = None;
+            down.to_tell.remove(topic);
+            if down.let_through.remove(topic) {
+                self.elsewhere.insert(topic.clone(), now + SERVED_ELSEWHERE);
+            }
             self.start.insert(topic.clone());
             self.free = true;
         }
@@ -103,6 +176,7 @@ impl Stops {
         for (_, down) in std::mem::take(&mut self.down) {
             self.start.extend(down.topics);
         }
+        self.confirmed.clear();
         self.free = false;
     }
 
@@ -127,14 +201,15 @@ impl Stops {
         match step {
             // Never over what was learned since: the destination may be down again.
             Step::Start(topics) => {
-                let stopped: BTreeSet<&Topic> =
-                    self.down.values().flat_map(|down| &down.topics).collect();
-                let still = topics.into_iter().filter(|topic| !stopped.contains(topic));
-                self.start.extend(still.collect::<Vec<_>>());
+                let still = topics.into_iter().filter(|it| !self.is_down(it));
+                let still: Vec<_> = still.collect();
+                self.start.extend(still);
             }
             Step::Stop(told) => {
                 if let Some(down) = self.down.get_mut(&told.destination) {
-                    down.to_tell = true;
+                    let still = told.topics.into_iter();
+                    let still = still.filter(|topic| down.topics.contains(topic));
+                    down.to_tell.extend(still.collect::<Vec<_>>());
                 }
             }
             Step::Probe(..) => {}
@@ -147,41 +222,52 @@ impl Stops {
 
     /// When there is something to tell or to ask; `next_probe` says when a destination may be probed.
     pub(crate) fn at(&self, next_probe: impl Fn(&str) -> Option<Instant>) -> Option<Instant> {
-        let now = !self.start.is_empty() || self.free || self.down.values().any(|it| it.to_tell);
+        let to_tell = |down: &Down| !down.to_tell.is_empty();
+        let now = !self.start.is_empty() || self.free || self.down.values().any(to_tell);
         let at = if now {
             Some(self.not_before)
         } else {
-            let probes = self.down.iter().filter(|(_, down)| !down.topics.is_empty());
-            let probes = probes
+            let down = self.down.iter().filter(|(_, down)| !down.topics.is_empty());
+            let probes = down
+                .clone()
                 .filter_map(|(name, down)| Some((next_probe(name)?, down.asked_until)))
                 .map(|(at, asked)| asked.map_or(at, |asked| at.max(asked)));
-            probes.min()
+            let again = down.map(|(_, down)| down.tell_all_at);
+            let vouch = (!self.confirmed.is_empty()).then_some(self.vouch_at);
+            probes.chain(again).chain(vouch).min()
         };
         at.map(|at| at.max(self.not_before))
     }
 
-    /// The next step, if it is time for one. `about` is what a stop says beside its topics.
+    /// The next step, if it is time for one. A stop that `relay` tells holds for `lease`.
     pub(crate) fn next(
         &mut self,
         now: Instant,
         delay: Duration,
         next_probe: impl Fn(&str) -> Option<Instant>,
-        about: impl Fn(&str) -> (Arc<str>, Duration),
+        lease: Duration,
+        relay: &Arc<str>,
     ) -> Option<Step> {
         if self.at(&next_probe).is_none_or(|at| at > now) {
             return None;
+        }
+        if self.vouch_at <= now {
+            self.vouch_at = now + self.vouch_every;
+            let confirmed = std::mem::take(&mut self.confirmed);
+            let reached = confirmed.into_iter().filter(|it| !self.is_down(it));
+            let reached: Vec<_> = reached.collect();
+            self.start.extend(reached);
         }
         if !self.start.is_empty() {
             let topics = std::mem::take(&mut self.start);
             return Some(Step::Start(topics.into_iter().collect()));
         }
-        if let Some((destination, down)) = self.down.iter_mut().find(|(_, down)| down.to_tell) {
-            down.to_tell = false;
-            let (relay, lease) = about(destination);
+        let to_tell = |down: &Down| !down.to_tell.is_empty() || down.is_to_tell_all(now);
+        if let Some((destination, down)) = self.down.iter_mut().find(|(_, down)| to_tell(down)) {
             return Some(Step::Stop(DestinationStop {
-                topics: down.topics.iter().cloned().collect(),
+                topics: down.tell(now, self.tell_every),
                 destination: destination.clone(),
-                relay,
+                relay: Arc::clone(relay),
                 lease,
                 error: down.error.clone(),
             }));
@@ -202,11 +288,85 @@ impl Stops {
 }
 
 impl Down {
+    fn is_to_tell_all(&self, now: Instant) -> bool {
+        self.tell_all_at <= now && !self.topics.is_empty()
+    }
+
+    /// The topics to tell of now: those of which there is news, and all from time to time.
+    fn tell(&mut self, now: Instant, every: Duration) -> Vec<Topic> {
+        let news = std::mem::take(&mut self.to_tell);
+        if self.is_to_tell_all(now) {
+            self.tell_all_at = now + every;
+            return self.topics.iter().cloned().collect();
+        }
+        news.into_iter().collect()
+    }
+
     /// The topic after the one that was probed last.
     fn in_turn(&mut self) -> Option<Topic> {
         let later = |topic: &&Topic| self.probed.as_ref().is_none_or(|last| *topic > last);
         let next = self.topics.iter().find(later).or(self.topics.first())?;
         self.probed = Some(next.clone());
         self.probed.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(name: &str) -> Topic {
+        Topic::new(name).expect("a valid topic")
+    }
+
+    /// The topics of which the store is told next, or what else is next.
+    fn told(stops: &mut Stops, now: Instant) -> Result<Vec<String>, Option<Step>> {
+        let (second, relay) = (Duration::from_secs(1), Arc::from("relay"));
+        let step = stops.next(now, second, |_| None, second, &relay);
+        match step {
+            Some(Step::Stop(stop)) => Ok(stop.topics.iter().map(ToString::to_string).collect()),
+            other => Err(other),
+        }
+    }
+
+    #[test]
+    fn the_store_is_told_of_what_failed_and_of_everything_from_time_to_time() {
+        let (now, config) = (Instant::now(), RelayConfig::default());
+        let mut stops = Stops::new(now, &config);
+        assert_eq!(told(&mut stops, now), Err(Some(Step::Free)));
+        stops.failed("mail server", &topic("a"), "gone", now);
+        stops.met("mail server", &topic("b"), now);
+        assert_eq!(told(&mut stops, now), Ok(vec!["a".into(), "b".into()]));
+        stops.met("mail server", &topic("b"), now);
+        stops.failed("mail server", &topic("a"), "gone", now);
+        assert_eq!(told(&mut stops, now), Ok(vec!["a".into()]));
+        assert_eq!(told(&mut stops, now), Err(None));
+        let later = now + config.renewal;
+        assert_eq!(stops.at(|_| None), Some(later));
+        assert_eq!(told(&mut stops, later), Ok(vec!["a".into(), "b".into()]));
+        assert_eq!(told(&mut stops, later), Err(None));
+    }
+
+    #[test]
+    fn what_another_relay_took_and_did_not_bring_back_is_served_there() {
+        let (now, config) = (Instant::now(), RelayConfig::default());
+        let mut stops = Stops::new(now, &config);
+        assert_eq!(told(&mut stops, now), Err(Some(Step::Free)));
+        for ended_by_others in [false, true] {
+            stops.failed("mail server", &topic("a"), "gone", now);
+            assert_eq!(told(&mut stops, now), Ok(vec!["a".into()]));
+            if ended_by_others {
+                stops.let_through("mail server", &topic("a"));
+            }
+            stops.nothing_to_probe("mail server", &topic("a"), now);
+            let start = Step::Start(vec![topic("a")]);
+            assert_eq!(told(&mut stops, now), Err(Some(start)));
+            assert_eq!(told(&mut stops, now), Err(Some(Step::Free)));
+        }
+        stops.failed("mail server", &topic("a"), "gone", now);
+        assert_eq!(told(&mut stops, now), Err(None));
+        let later = now + SERVED_ELSEWHERE;
+        stops.failed("mail server", &topic("a"), "gone", later);
+        assert_eq!(told(&mut stops, later), Ok(vec!["a".into()]));
     }
 }

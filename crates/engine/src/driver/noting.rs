@@ -1,13 +1,13 @@
 //! The small calls of the store that nothing waits for: changes of circuits, stopped topics, and upkeep.
 
-use std::{error::Error, future::Future, sync::Arc, time::Duration};
+use std::{collections::HashMap, error::Error, future::Future, sync::Arc, time::Duration};
 
 use outbox_store::StoreError;
-use tokio::time::Instant;
+use tokio::{task::Id, time::Instant};
 use tracing::{debug, warn};
 
-use super::{Driver, Event, Mode};
-use crate::stops::Step;
+use super::{Driver, Event, Mode, publishing::InFlight};
+use crate::{circuit::Circuits, stops::Step};
 
 /// What a small call of the store was for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,16 @@ pub(super) enum Note {
 pub(super) const UPKEEP: Duration = Duration::from_mins(1);
 /// How soon upkeep goes on when a step found something: each step is bounded, and what it removes may come faster.
 const UPKEEP_GOES_ON: Duration = Duration::from_secs(1);
+
+fn may_probe(
+    circuits: &Circuits,
+    runs: &HashMap<Id, InFlight>,
+    destination: &str,
+) -> Option<Instant> {
+    let next = circuits.next_probe(destination)?;
+    let is_probed = runs.values().any(|run| run.goes_to(destination));
+    (!is_probed).then_some(next)
+}
 
 impl Driver {
     /// Starts the next small call of the store that nothing waits for. One at a time: a change of a circuit or of a stop
@@ -54,7 +64,7 @@ impl Driver {
         if self.noting {
             return None;
         }
-        let step = self.stops.at(|name| self.circuits.next_probe(name));
+        let step = self.stops.at(|name| self.may_probe(name));
         let upkeep = self.keeps_up().then_some(self.next_upkeep);
         step.filter(|_| self.mode != Mode::Flush)
             .into_iter()
@@ -76,16 +86,17 @@ impl Driver {
         if self.mode == Mode::Flush {
             return None;
         }
-        let (circuits, config) = (&self.circuits, &self.config);
-        let next_probe = |name: &str| circuits.next_probe(name);
-        // A stop holds until the next probe, and as long as a probe and what comes of it may take.
-        let about = |name: &str| {
-            let rest = next_probe(name).map(|at| at.saturating_duration_since(now));
-            let lease = rest.unwrap_or_default() + config.publish_timeout + config.lease;
-            (Arc::clone(&config.name), lease)
-        };
+        let (circuits, runs, config) = (&self.circuits, &self.runs, &self.config);
+        let next_probe = |name: &str| may_probe(circuits, runs, name);
+        // Far longer than until it is told again, and than a probe and what comes of it may take.
+        let lease = config.lease + config.publish_timeout + config.transient_delay;
         self.stops
-            .next(now, config.transient_delay, next_probe, about)
+            .next(now, config.transient_delay, next_probe, lease, &config.name)
+    }
+
+    /// When a message may be let through to probe a destination; none while one is on its way.
+    fn may_probe(&self, destination: &str) -> Option<Instant> {
+        may_probe(&self.circuits, &self.runs, destination)
     }
 
     /// A note says how much of its kind it has done.
@@ -118,9 +129,13 @@ impl Driver {
         match step {
             Step::Start(_) | Step::Stop(_) => {}
             Step::Probe(destination, topic) if done == 0 => {
-                self.stops.nothing_to_probe(destination, topic);
+                self.stops
+                    .nothing_to_probe(destination, topic, Instant::now());
             }
-            Step::Probe(..) => self.claiming.hurry(),
+            Step::Probe(destination, topic) => {
+                self.stops.let_through(destination, topic);
+                self.claiming.hurry();
+            }
             Step::Free => {
                 self.stops.freed();
                 if done > 0 {

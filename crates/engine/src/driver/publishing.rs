@@ -37,6 +37,10 @@ impl InFlight {
     pub(super) fn abort(&self) {
         self.call.abort();
     }
+
+    pub(super) fn goes_to(&self, destination: &str) -> bool {
+        self.destination == destination
+    }
 }
 
 impl Driver {
@@ -56,6 +60,7 @@ impl Driver {
     fn start_run(&mut self, lane: Lane) -> bool {
         // While a lane is served carefully nothing else starts, and it starts when nothing else is in flight (contract F6).
         let careful = self.held.values().any(Held::wants_to_be_alone);
+        let stops = self.stops_topics();
         let Some(held) = self.held.get_mut(&lane) else {
             return false;
         };
@@ -83,9 +88,7 @@ impl Driver {
             }
             // The only destination is down: what has not started is given back, and probes are claimed one by one.
             Some(_) if !held.probe && self.circuits.all_open().is_some() => held.release(),
-            Some(at)
-                if at <= now && !self.runs.values().any(|run| run.destination == destination) =>
-            {
+            Some(at) if at <= now && !self.runs.values().any(|run| run.goes_to(&destination)) => {
                 self.spawn_run(lane, destination, 1, true);
             }
             Some(at) => {
@@ -93,16 +96,16 @@ impl Driver {
                 let Some((run, _)) = held.start(1) else {
                     return false;
                 };
+                // The store keeps it longer, as long as the topic is stopped; another relay may reach the destination.
+                let delay = self.config.transient_delay;
+                let rest = at.saturating_duration_since(now);
                 let outcome = Outcome::Retry {
-                    after: Some(
-                        at.saturating_duration_since(now)
-                            .max(self.config.transient_delay),
-                    ),
+                    after: Some(if stops { delay } else { rest.max(delay) }),
                     counted: false,
                     error: clean_error(&format!("destination {destination} is unavailable")),
                 };
                 held.complete(run, 0, Some((Verdict::Retry, outcome)));
-                self.stops.met(&destination, &topic);
+                self.stops.met(&destination, &topic, now);
             }
             None => self.spawn_run(lane, destination, limit, false),
         }
@@ -187,6 +190,10 @@ impl Driver {
         let judged = judge(served.end, &about, &self.config);
         if judged.confirmed > 0 {
             self.destination_confirmed(&destination, judged.confirmed, served.began);
+            if self.stops_topics() {
+                let confirmed = messages.iter().take(judged.confirmed);
+                confirmed.for_each(|it| self.stops.confirmed_of(&it.message.topic));
+            }
         }
         // However soon the message may be tried again, a destination that fails is probed once a transient delay.
         let next_probe = Instant::now() + self.config.transient_delay;
@@ -199,7 +206,8 @@ impl Driver {
                 && let Some(failed) = messages.get(judged.confirmed)
             {
                 let topic = &failed.message.topic;
-                self.stops.failed(&destination, topic, &error);
+                self.stops
+                    .failed(&destination, topic, &error, Instant::now());
             }
             self.destination_failed(&destination, next_probe, error);
         } else if probe && judged.confirmed == 0 {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use outbox_publisher::PublishErrorKind::Unavailable;
+use outbox_publisher::PublishErrorKind::{Throttled, Unavailable};
 use outbox_store::{OutboxOperator, OutboxStore, StopCause};
-use outbox_testkit::{Call, ScriptedPublisher};
+use outbox_testkit::{Call, Reply, ScriptedPublisher};
 use tokio::time::Instant;
 
 use crate::world::{World, pass, secs, topic};
@@ -240,4 +240,125 @@ async fn a6_a_pause_with_a_time_ends_by_itself() {
     pass(secs(70)).await;
     assert_eq!(world.broker.confirmed().len(), 1);
     relay.stop().await;
+}
+
+/// A thousand messages to the mail server, each of a key of its own.
+async fn save_mail(world: &World, round: usize) {
+    for key in 0..1_000 {
+        let id = format!("mail-{round}-{key}");
+        world.save_to("mail", &id, Some(&format!("k-{key}"))).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_relay_that_cannot_reach_a_destination_stops_nothing_for_long_of_what_another_serves()
+{
+    let world = two_routes();
+    let nowhere = ScriptedPublisher::new().route("mail", "mail server");
+    nowhere.down("mail server", Unavailable);
+    let mut config = world.config.clone();
+    config.name = "cut off".into();
+    let (relay, cut_off) = (world.start(), world.start_elsewhere(&nowhere, config));
+    for round in 0..10 {
+        save_mail(&world, round).await;
+        pass(secs(100)).await;
+        let confirmed = world.broker.confirmed().len();
+        assert_eq!(confirmed, (round + 1) * 1_000, "round {round}");
+    }
+    assert!(nowhere.handed().len() >= 10, "it goes on to look");
+    assert_eq!(relay.stop().await.dead + cut_off.stop().await.dead, 0);
+    assert_eq!(world.status().await.pending(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_f4_a_destination_that_asks_for_an_hour_has_it_from_what_it_refused_and_as_long_as_the_relay_lives()
+ {
+    let world = two_routes();
+    world.broker.all(Reply::FailFor(Throttled, secs(3_600)));
+    save_mail(&world, 0).await;
+    let gone = world.start();
+    pass(secs(600)).await;
+    let refused = world.broker.handed().len();
+    assert!(refused <= world.config.concurrency, "{refused} refused");
+    assert_eq!(world.status().await.stopped.len(), 1, "it is said again");
+    gone.crash().await;
+
+    world.broker.all(Reply::Confirm);
+    let (relay, begun) = (world.start(), Instant::now());
+    world.broker.confirmations(1_000 - refused).await;
+    assert!(begun.elapsed() < secs(110), "{:?}", begun.elapsed());
+    pass(secs(600)).await;
+    assert_eq!(world.status().await.pending(), refused as u64);
+    relay.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_while_a_probe_hangs_no_other_message_is_let_through() {
+    let world = two_routes();
+    world.broker.all(Reply::Hang);
+    save_mail(&world, 0).await;
+    let relay = world.start();
+    pass(secs(30)).await;
+    let before = world.store.calls(Call::ProbeTopic);
+    pass(secs(100)).await;
+    let probes = world.store.calls(Call::ProbeTopic) - before;
+    assert!((8..=11).contains(&probes), "{probes} probes of ten seconds");
+    relay.crash().await;
+}
+
+/// How often a second the store is called, over this time.
+async fn calls_a_second(world: &World, seconds: usize) -> usize {
+    const CALLS: [Call; 10] = [
+        Call::Claim,
+        Call::Settle,
+        Call::Extend,
+        Call::Starting,
+        Call::RecordCircuit,
+        Call::StopTopics,
+        Call::ProbeTopic,
+        Call::StartTopics,
+        Call::FreeTopics,
+        Call::Maintain,
+    ];
+    let calls = || CALLS.map(|call| world.store.calls(call));
+    let before: usize = calls().iter().sum();
+    pass(secs(seconds as u64)).await;
+    let after: usize = calls().iter().sum();
+    (after - before).div_ceil(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn p3_a_stopped_topic_costs_a_few_calls_a_second_whatever_stops_it() {
+    let world = two_routes();
+    let relay = world.start();
+    pass(secs(10)).await;
+    let idle = calls_a_second(&world, 100).await;
+
+    world.broker.down("mail server", Unavailable);
+    assert_eq!(calls_a_second(&world, 100).await, idle, "nothing pending");
+    save_mail(&world, 0).await;
+    pass(secs(10)).await;
+    let probing = calls_a_second(&world, 100).await;
+    assert!(probing <= 12, "down: {probing} calls a second");
+
+    let store = world.memory();
+    store.pause(&topic("mail"), None).await.unwrap();
+    pass(secs(10)).await;
+    assert_eq!(calls_a_second(&world, 100).await, idle, "down and paused");
+    assert!(store.resume(&topic("mail")).await.unwrap());
+    pass(secs(100)).await;
+    assert_eq!(calls_a_second(&world, 100).await, probing, "resumed");
+
+    world.broker.up("mail server");
+    pass(secs(10)).await;
+    assert_eq!(calls_a_second(&world, 100).await, idle, "up again");
+    for after in [0, 3_600] {
+        let reply = Reply::FailFor(Throttled, secs(after));
+        world.broker.all(reply);
+        save_mail(&world, 1 + usize::from(after > 0)).await;
+        pass(secs(10)).await;
+        let calls = calls_a_second(&world, 100).await;
+        assert!(calls <= 12, "{reply:?}: {calls} calls a second");
+    }
+    relay.crash().await;
 }

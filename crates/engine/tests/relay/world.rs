@@ -208,6 +208,17 @@ impl World {
         Running::start(relay.expect("valid settings"))
     }
 
+    /// A relay that reaches destinations in its own way, which the faults of this world do not reach either.
+    pub(crate) fn start_elsewhere(
+        &self,
+        broker: &ScriptedPublisher,
+        config: RelayConfig,
+    ) -> Running {
+        let store = Arc::clone(&self.in_step);
+        let relay = Relay::with_config(store, broker.clone(), config);
+        Running::start(relay.expect("valid settings"))
+    }
+
     /// The store itself, with the clock of now.
     pub(crate) fn memory(&self) -> MemoryStore {
         self.in_step.step().clone()
