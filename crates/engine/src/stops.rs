@@ -324,7 +324,7 @@ mod tests {
         let (second, relay) = (Duration::from_secs(1), Arc::from("relay"));
         let step = stops.next(now, second, |_| None, second, &relay);
         match step {
-            Some(Step::Stop(stop)) => Ok(stop.topics.iter().map(ToString::to_string).collect()),
+            Some(Step::Stop(told)) => Ok(told.topics.iter().map(ToString::to_string).collect()),
             other => Err(other),
         }
     }
