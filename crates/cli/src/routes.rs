@@ -73,6 +73,9 @@ impl FromStr for Route {
     }
 }
 
+/// A pattern of topics, and the publisher that they go to.
+pub(crate) type OpenRoute = (TopicPattern, Arc<dyn Publisher>);
+
 /// The publisher that was asked for.
 #[derive(Debug)]
 pub(crate) struct Routes {
@@ -110,8 +113,8 @@ impl Routes {
 
     /// Makes the publishers, in the order of their patterns. The same URL is the same publisher, so that what it holds open is
     /// held once.
-    pub(crate) fn open(&self) -> Result<Vec<(TopicPattern, Arc<dyn Publisher>)>, Failure> {
-        let mut opened: Vec<(TopicPattern, Arc<dyn Publisher>)> = Vec::new();
+    pub(crate) fn open(&self) -> Result<Vec<OpenRoute>, Failure> {
+        let mut opened: Vec<OpenRoute> = Vec::new();
         for (pattern, destination) in &self.destinations {
             let mut before = self.destinations.iter().zip(&opened);
             let known = before.find(|((_, known), _)| known == destination);

@@ -3,11 +3,7 @@
 use std::{collections::BTreeSet, error::Error, sync::Arc};
 
 use clap::Args;
-use outbox::{
-    message::Topic,
-    publisher::{Publisher, TopicPattern},
-    store::Status,
-};
+use outbox::{message::Topic, publisher::Publisher, store::Status};
 use serde::Serialize;
 
 use crate::{
@@ -16,7 +12,7 @@ use crate::{
     failure::{Failure, chain},
     output::Output,
     redact::redact,
-    routes::{RouteArgs, Routes},
+    routes::{OpenRoute, RouteArgs, Routes},
     store,
     table::{count, shown},
 };
@@ -79,10 +75,7 @@ pub(crate) async fn run(args: CheckArgs, output: Output) -> Result<Exit, Failure
 }
 
 /// Checks each topic, and reaches each destination to which none of them goes.
-async fn check(
-    routes: &[(TopicPattern, Arc<dyn Publisher>)],
-    topics: BTreeSet<Topic>,
-) -> Vec<Checked> {
+async fn check(routes: &[OpenRoute], topics: BTreeSet<Topic>) -> Vec<Checked> {
     let (mut checked, mut met) = (Vec::new(), Vec::new());
     for topic in topics {
         let route = routes.iter().find(|(pattern, _)| pattern.matches(&topic));
