@@ -18,3 +18,4 @@ mod record;
 mod schema;
 mod shop;
 mod stand;
+mod stopping;
