@@ -1,5 +1,5 @@
-//! The publisher alone: it is given run after run as one claim after the other takes them out of a store in memory, as many at once as
-//! a relay gives it. Nothing is settled.
+//! The publisher alone: it is given what one claim takes out of a store in memory, as many runs at once as a relay gives it. Nothing is
+//! settled.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -21,29 +21,20 @@ pub(crate) async fn timed(publisher: Arc<dyn Publisher>, messages: &[Message]) -
     let store = stores::memory(messages).await;
     let config = RelayConfig::default();
     stores::timed(async {
-        let claims = stream::repeat(&store)
-            .then(|store| claim(store))
-            .take_while(|runs| std::future::ready(!runs.is_empty()))
-            .flat_map(stream::iter);
-        let mut confirmed = 0;
-        let mut published = Box::pin(
-            claims
-                .map(|run| publish(&*publisher, run))
-                .buffer_unordered(config.concurrency),
-        );
-        while let Some(count) = published.next().await {
-            confirmed += count;
-        }
+        let runs = claim(&store, messages.len()).await;
+        let calls = stream::iter(runs).map(|run| publish(&*publisher, run, config.batch));
+        let confirmed = calls.buffer_unordered(config.concurrency);
+        let confirmed: usize = confirmed.fold(0, async |sum, count| sum + count).await;
         assert_eq!(confirmed, messages.len());
     })
     .await
 }
 
-/// Takes the runs of all lanes that are left.
-async fn claim(store: &impl OutboxStore) -> Vec<Claimed> {
+/// Takes all there is.
+async fn claim(store: &impl OutboxStore, limit: usize) -> Vec<Claimed> {
     let request = ClaimRequest {
         relay: "bench".into(),
-        limit: 2_000,
+        limit,
         max_bytes: 64 << 20,
         max_lanes: usize::from(store.lanes().get()),
         lease: Duration::from_mins(10),
@@ -77,14 +68,17 @@ async fn claim(store: &impl OutboxStore) -> Vec<Claimed> {
     runs
 }
 
-async fn publish(publisher: &dyn Publisher, (token, messages): Claimed) -> usize {
+/// Publishes what there is of one key, in parts as large as a relay's.
+async fn publish(publisher: &dyn Publisher, (token, messages): Claimed, most: usize) -> usize {
     let destination = publisher.destination(&messages[0].message.topic);
-    let run = Run {
-        destination: &destination,
-        token: &token,
-        messages: &messages,
-    };
-    let published = publisher.publish(run).await;
-    assert!(published.failure.is_none(), "{published:?}");
-    published.confirmed
+    for messages in messages.chunks(most) {
+        let run = Run {
+            destination: &destination,
+            token: &token,
+            messages,
+        };
+        let published = publisher.publish(run).await;
+        assert!(published.failure.is_none(), "{published:?}");
+    }
+    messages.len()
 }

@@ -9,7 +9,7 @@ use crate::shapes::Shape;
 pub(crate) struct Row<T> {
     /// A loop over the client.
     pub(crate) bare: T,
-    /// The publisher, with what one claim after the other takes out of the store in memory, and no settlement.
+    /// The publisher, with what one claim takes out of the store in memory, and no settlement.
     pub(crate) alone: T,
     /// The relay on a store in memory, with a publisher that confirms at once.
     pub(crate) memory_null: T,

@@ -25,6 +25,10 @@ struct Shared {
 
 /// How things stand.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each can be wrong without the others"
+)]
 pub(crate) struct State {
     pub(crate) arrived: Vec<Received>,
     /// Whether connections are accepted.

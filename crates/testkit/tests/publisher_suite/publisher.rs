@@ -219,8 +219,7 @@ impl FakePublisher {
 
     /// One message after the other.
     async fn one_by_one(&self, run: Run<'_>) -> Published {
-        let mut confirmed = 0;
-        for delivery in run.messages {
+        for (confirmed, delivery) in run.messages.iter().enumerate() {
             let refused = self.refused.load(Ordering::SeqCst);
             let sent = async {
                 let link = self.link().await?;
@@ -245,7 +244,6 @@ impl FakePublisher {
                 }
                 return Published::failed(confirmed, failure);
             }
-            confirmed += 1;
         }
         Published::all(run)
     }
