@@ -104,7 +104,6 @@ impl Stops {
         down.topics.insert(topic.clone());
         error.clone_into(&mut down.error);
         down.to_tell.insert(topic.clone());
-        down.let_through.remove(topic);
         down.asked_until = None;
     }
 
@@ -152,6 +151,13 @@ impl Stops {
     pub(crate) fn let_through(&mut self, destination: &str, topic: &Topic) {
         if let Some(down) = self.down.get_mut(destination) {
             down.let_through.insert(topic.clone());
+        }
+    }
+
+    /// Takes in that a message of a topic was handed over here: if it was let through, it came to this relay.
+    pub(crate) fn seen(&mut self, destination: &str, topic: &Topic) {
+        if let Some(down) = self.down.get_mut(destination) {
+            down.let_through.remove(topic);
         }
     }
 

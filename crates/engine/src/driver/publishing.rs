@@ -173,6 +173,9 @@ impl Driver {
             probe,
             ..
         } = in_flight;
+        if let Some(first) = messages.first() {
+            self.stops.seen(&destination, &first.message.topic);
+        }
         let confirmed = match &served.end {
             End::Answered(published) => published.confirmed,
             _ => 0,

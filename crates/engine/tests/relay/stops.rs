@@ -362,3 +362,76 @@ async fn p3_a_stopped_topic_costs_a_few_calls_a_second_whatever_stops_it() {
     }
     relay.crash().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn f3_a_round_and_a_drain_stop_no_topic_and_come_to_their_end() {
+    let world = two_routes();
+    world.broker.down("mail server", Unavailable);
+    save_mail(&world, 0).await;
+    world.save_many("order", 50, None).await;
+    assert!(world.flush().await.published <= 50);
+    world.drain().await;
+    assert_eq!(world.broker.confirmed().len(), 50, "the orders");
+    let status = world.status().await;
+    assert_eq!((status.pending(), status.stopped.len()), (1_000, 0));
+    assert_eq!(world.store.calls(Call::StopTopics), 0);
+    let claims = world.store.calls(Call::Claim);
+    assert!(claims < 100, "{claims} claims");
+
+    world.broker.up("mail server");
+    pass(secs(2)).await;
+    assert_eq!(world.drain().await.published, 1_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn s15_a_relay_that_ends_before_it_has_freed_leaves_that_to_the_next() {
+    for killed in [false, true] {
+        let world = two_routes();
+        world.broker.down("mail server", Unavailable);
+        save_mail(&world, 0).await;
+        let relay = world.start();
+        pass(secs(10)).await;
+        world.store.hold(Call::FreeTopics);
+        world.broker.up("mail server");
+        pass(secs(3)).await;
+        let begun = Instant::now();
+        if killed {
+            relay.crash().await;
+        } else {
+            relay.stop().await;
+            assert!(begun.elapsed() <= world.config.grace);
+        }
+        assert!(world.broker.confirmed().len() < 100);
+        world.store.open(Call::FreeTopics);
+        let relay = world.start();
+        world.broker.confirmations(1_000).await;
+        assert!(begun.elapsed() < secs(60), "{:?}", begun.elapsed());
+        relay.stop().await;
+        let status = world.status().await;
+        assert_eq!((status.pending(), status.stopped.len()), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_every_topic_of_a_destination_is_stopped_as_long_as_it_is_down() {
+    let world = World::with_broker((0..100).fold(ScriptedPublisher::new(), |broker, number| {
+        broker.route(format!("mail-{number}"), "mail server")
+    }));
+    world.broker.down("mail server", Unavailable);
+    for number in 0..100 {
+        let id = format!("m-{number}");
+        world.save_to(&format!("mail-{number}"), &id, None).await;
+    }
+    let relay = world.start();
+    pass(secs(10)).await;
+    for _ in 0..30 {
+        pass(secs(10)).await;
+        let stopped = world.status().await.stopped;
+        let running = stopped.iter().filter(|it| it.until > Some(secs(0)));
+        assert!(running.count() >= 98, "{stopped:?}");
+    }
+    world.broker.up("mail server");
+    world.broker.confirmations(100).await;
+    relay.stop().await;
+    assert_eq!(world.status().await.stopped, []);
+}
