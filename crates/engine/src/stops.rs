@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use outbox_message::Topic;
+use outbox_message::{Delivery, Topic};
 use outbox_store::DestinationStop;
 use tokio::time::Instant;
 
@@ -18,6 +18,8 @@ use crate::RelayConfig;
 
 /// How long a relay stops no topic that another relay serves meanwhile.
 const SERVED_ELSEWHERE: Duration = Duration::from_mins(5);
+/// A message that was tried so often shows that none does: it would have met one that serves its topic before.
+const SERVED_NOWHERE: u32 = 20;
 
 /// What the store is to be told or asked next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,9 +88,16 @@ impl Stops {
     }
 
     /// Takes in that publishing to a destination failed; its topics met so far are stopped, or stay so.
-    pub(crate) fn failed(&mut self, destination: &str, topic: &Topic, error: &str, now: Instant) {
+    pub(crate) fn failed(
+        &mut self,
+        destination: &str,
+        failed: &Delivery,
+        error: &str,
+        now: Instant,
+    ) {
+        let topic = &failed.message.topic;
         self.confirmed.remove(topic);
-        if self.is_served_elsewhere(topic, now) {
+        if self.is_served_elsewhere(failed, now) {
             return;
         }
         let tell_all_at = now + self.tell_every;
@@ -108,10 +117,11 @@ impl Stops {
     }
 
     /// Takes in that a message of a topic was met whose destination is known to be down.
-    pub(crate) fn met(&mut self, destination: &str, topic: &Topic, now: Instant) {
-        if self.is_served_elsewhere(topic, now) {
+    pub(crate) fn met(&mut self, destination: &str, met: &Delivery, now: Instant) {
+        if self.is_served_elsewhere(met, now) {
             return;
         }
+        let topic = &met.message.topic;
         if let Some(down) = self.down.get_mut(destination) {
             down.let_through.remove(topic);
             if down.topics.insert(topic.clone()) {
@@ -120,12 +130,14 @@ impl Stops {
         }
     }
 
-    fn is_served_elsewhere(&mut self, topic: &Topic, now: Instant) -> bool {
+    fn is_served_elsewhere(&mut self, met: &Delivery, now: Instant) -> bool {
+        let topic = &met.message.topic;
         let until = self.elsewhere.get(topic);
-        until.is_some_and(|until| *until > now) || {
-            self.elsewhere.remove(topic);
-            false
+        if until.is_some_and(|until| *until > now) && met.tries < SERVED_NOWHERE {
+            return true;
         }
+        self.elsewhere.remove(topic);
+        false
     }
 
     fn is_down(&self, topic: &Topic) -> bool {
@@ -318,61 +330,4 @@ impl Down {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn topic(name: &str) -> Topic {
-        Topic::new(name).expect("a valid topic")
-    }
-
-    /// The topics of which the store is told next, or what else is next.
-    fn told(stops: &mut Stops, now: Instant) -> Result<Vec<String>, Option<Step>> {
-        let (second, relay) = (Duration::from_secs(1), Arc::from("relay"));
-        let step = stops.next(now, second, |_| None, second, &relay);
-        match step {
-            Some(Step::Stop(told)) => Ok(told.topics.iter().map(ToString::to_string).collect()),
-            other => Err(other),
-        }
-    }
-
-    #[test]
-    fn the_store_is_told_of_what_failed_and_of_everything_from_time_to_time() {
-        let (now, config) = (Instant::now(), RelayConfig::default());
-        let mut stops = Stops::new(now, &config);
-        assert_eq!(told(&mut stops, now), Err(Some(Step::Free)));
-        stops.failed("mail server", &topic("a"), "gone", now);
-        stops.met("mail server", &topic("b"), now);
-        assert_eq!(told(&mut stops, now), Ok(vec!["a".into(), "b".into()]));
-        stops.met("mail server", &topic("b"), now);
-        stops.failed("mail server", &topic("a"), "gone", now);
-        assert_eq!(told(&mut stops, now), Ok(vec!["a".into()]));
-        assert_eq!(told(&mut stops, now), Err(None));
-        let later = now + config.renewal;
-        assert_eq!(stops.at(|_| None), Some(later));
-        assert_eq!(told(&mut stops, later), Ok(vec!["a".into(), "b".into()]));
-        assert_eq!(told(&mut stops, later), Err(None));
-    }
-
-    #[test]
-    fn what_another_relay_took_and_did_not_bring_back_is_served_there() {
-        let (now, config) = (Instant::now(), RelayConfig::default());
-        let mut stops = Stops::new(now, &config);
-        assert_eq!(told(&mut stops, now), Err(Some(Step::Free)));
-        for ended_by_others in [false, true] {
-            stops.failed("mail server", &topic("a"), "gone", now);
-            assert_eq!(told(&mut stops, now), Ok(vec!["a".into()]));
-            if ended_by_others {
-                stops.let_through("mail server", &topic("a"));
-            }
-            stops.nothing_to_probe("mail server", &topic("a"), now);
-            let start = Step::Start(vec![topic("a")]);
-            assert_eq!(told(&mut stops, now), Err(Some(start)));
-            assert_eq!(told(&mut stops, now), Err(Some(Step::Free)));
-        }
-        stops.failed("mail server", &topic("a"), "gone", now);
-        assert_eq!(told(&mut stops, now), Err(None));
-        let later = now + SERVED_ELSEWHERE;
-        stops.failed("mail server", &topic("a"), "gone", later);
-        assert_eq!(told(&mut stops, later), Ok(vec!["a".into()]));
-    }
-}
+mod tests;

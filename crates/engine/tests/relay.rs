@@ -18,6 +18,8 @@ mod silence;
 mod stopping;
 #[path = "relay/stops.rs"]
 mod stops;
+#[path = "relay/stops_of_several.rs"]
+mod stops_of_several;
 #[path = "relay/store_errors.rs"]
 mod store_errors;
 #[path = "relay/world.rs"]

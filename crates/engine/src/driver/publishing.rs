@@ -92,7 +92,7 @@ impl Driver {
                 self.spawn_run(lane, destination, 1, true);
             }
             Some(at) => {
-                let topic = next.message.topic.clone();
+                let met = next.clone();
                 let Some((run, _)) = held.start(1) else {
                     return false;
                 };
@@ -105,7 +105,7 @@ impl Driver {
                     error: clean_error(&format!("destination {destination} is unavailable")),
                 };
                 held.complete(run, 0, Some((Verdict::Retry, outcome)));
-                self.stops.met(&destination, &topic, now);
+                self.stops.met(&destination, &met, now);
             }
             None => self.spawn_run(lane, destination, limit, false),
         }
@@ -208,9 +208,8 @@ impl Driver {
             if self.stops_topics()
                 && let Some(failed) = messages.get(judged.confirmed)
             {
-                let topic = &failed.message.topic;
                 self.stops
-                    .failed(&destination, topic, &error, Instant::now());
+                    .failed(&destination, failed, &error, Instant::now());
             }
             self.destination_failed(&destination, next_probe, error);
         } else if probe && judged.confirmed == 0 {
