@@ -9,7 +9,7 @@ use crate::shapes::Shape;
 pub(crate) struct Row<T> {
     /// A loop over the client.
     pub(crate) bare: T,
-    /// The publisher, with what one claim takes out of the store in memory, and no settlement.
+    /// The publisher, fed by large claims from the store in memory.
     pub(crate) alone: T,
     /// The relay on a store in memory, with a publisher that confirms at once.
     pub(crate) memory_null: T,
@@ -42,38 +42,30 @@ impl Row<Duration> {
 #[derive(Debug)]
 pub(crate) struct Table {
     name: &'static str,
-    messages: usize,
-    rows: Vec<(Shape, Row<Duration>)>,
+    rows: Vec<(Shape, usize, Row<Duration>)>,
 }
 
 impl Table {
-    pub(crate) fn new(name: &'static str, messages: usize) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         let rows = Vec::new();
-        Self {
-            name,
-            messages,
-            rows,
-        }
+        Self { name, rows }
     }
 
-    pub(crate) fn add(&mut self, shape: Shape, row: Row<Duration>) {
-        self.rows.push((shape, row));
+    /// Adds what so many messages took.
+    pub(crate) fn add(&mut self, shape: Shape, messages: usize, row: Row<Duration>) {
+        self.rows.push((shape, messages, row));
     }
+}
 
-    /// Messages a second.
-    fn rate(&self, time: Duration) -> f64 {
-        let messages = u32::try_from(self.messages).unwrap();
-        f64::from(messages) / time.as_secs_f64()
-    }
+/// Messages a second.
+fn rate(messages: usize, time: Duration) -> f64 {
+    let messages = u32::try_from(messages).unwrap();
+    f64::from(messages) / time.as_secs_f64()
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "\n{}, {} messages of 300 bytes, messages a second\n",
-            self.name, self.messages
-        )?;
+        writeln!(f, "\n{}, messages of 300 bytes a second\n", self.name)?;
         writeln!(
             f,
             "| {:<12} | {:>9} | {:>9} | {:>6} | {:>11} | {:>12} | {:>6} | {:>13} | {:>14} | {:>6} |",
@@ -93,8 +85,8 @@ impl fmt::Display for Table {
             "| {:-<12} | {:->9} | {:->9} | {:->6} | {:->11} | {:->12} | {:->6} | {:->13} | {:->14} | {:->6} |",
             "", ":", ":", ":", ":", ":", ":", ":", ":", ":"
         )?;
-        for (shape, row) in &self.rows {
-            let bare = self.rate(row.bare);
+        for (shape, messages, row) in &self.rows {
+            let bare = rate(*messages, row.bare);
             let [alone, memory_null, memory, postgres_null, postgres] = [
                 row.alone,
                 row.memory_null,
@@ -102,7 +94,7 @@ impl fmt::Display for Table {
                 row.postgres_null,
                 row.postgres,
             ]
-            .map(|time| self.rate(time));
+            .map(|time| rate(*messages, time));
             // The relay can be no faster than the slower of what it is made of.
             let of_memory = memory / bare.min(memory_null);
             let of_postgres = postgres / bare.min(postgres_null);
