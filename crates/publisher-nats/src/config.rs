@@ -82,7 +82,10 @@ impl NatsConfig {
         }
         if self.create_stream {
             if self.stream.is_none() {
-                return Err(InvalidParameter::needs("create_stream", "stream, the name"));
+                return Err(InvalidParameter::needs(
+                    "create_stream",
+                    "stream=NAME as well",
+                ));
             }
             if self.subject.stream_subject().is_none() {
                 let what = "a subject whose first part is fixed, such as events.{topic}";
@@ -91,7 +94,7 @@ impl NatsConfig {
         }
         if self.fence {
             if self.stream.is_none() {
-                return Err(InvalidParameter::needs("fence", "stream, the name"));
+                return Err(InvalidParameter::needs("fence", "stream=NAME as well"));
             }
             if !self.subject.is_of_one_ordering_key() {
                 let what = "a subject with {topic} and {key} and without {id}";
@@ -151,7 +154,10 @@ mod tests {
             ),
             (problem(|c| c.ca = Some("/ca.pem".into())), "needs tls://"),
             (problem(|c| c.stream = Some("a.b".into())), "stream"),
-            (problem(|c| c.create_stream = true), "needs stream"),
+            (
+                problem(|c| c.create_stream = true),
+                "needs stream=NAME as well",
+            ),
             (
                 problem(|c| {
                     c.create_stream = true;
@@ -164,7 +170,7 @@ mod tests {
                     c.fence = true;
                     c.subject = subject("{topic}.{key}");
                 }),
-                "needs stream",
+                "needs stream=NAME as well",
             ),
             (
                 problem(|c| {

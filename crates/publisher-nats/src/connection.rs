@@ -17,7 +17,8 @@ use std::{
 
 use async_nats::{
     AuthError, Client, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request, RequestError,
-    RequestErrorKind, Subject, rustls::ClientConfig,
+    RequestErrorKind, Subject,
+    rustls::{self, CertificateError, ClientConfig},
 };
 use bytes::Bytes;
 use outbox_publisher::{PublishError, PublishErrorKind};
@@ -210,21 +211,23 @@ impl ConnectError {
         if error.kind() == ConnectErrorKind::TimedOut {
             return Self::slow(address);
         }
-        let refused = matches!(
-            error.kind(),
-            ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication
-        );
+        let violates = error.kind() == ConnectErrorKind::AuthorizationViolation;
+        let refused = violates || error.kind() == ConnectErrorKind::Authentication;
         let text = if refused {
             format!(
                 "{address} refuses the credentials; correct the user and the password, or the file, in the URL"
             )
         } else {
-            format!("cannot connect to {address}")
+            let io = error.source().and_then(|source| source.downcast_ref());
+            io.and_then(|io| not_reached(address, io))
+                .unwrap_or_else(|| format!("cannot connect to {address}"))
         };
+        let source: Arc<dyn Error + Send + Sync> = Arc::new(error);
         Self {
             text,
             refused,
-            source: Some(Arc::new(error)),
+            // The server says no more than that the credentials are refused.
+            source: (!violates).then_some(source),
         }
     }
 
@@ -253,6 +256,33 @@ impl From<ConnectError> for PublishError {
             None => unavailable,
         }
     }
+}
+
+/// What people can do, if the operating system or TLS tells it.
+fn not_reached(address: &str, error: &io::Error) -> Option<String> {
+    let inner = error.get_ref();
+    let tls = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    Some(match tls {
+        None if error.kind() == io::ErrorKind::ConnectionRefused => {
+            format!("nothing listens at {address}; start NATS, or correct the URL")
+        }
+        None => return None,
+        // Only a server that insists begins with TLS unasked.
+        Some(_) if !address.starts_with("tls://") => {
+            format!("{address} insists on TLS; write tls:// in the URL")
+        }
+        Some(rustls::Error::InvalidMessage(_)) => {
+            format!(
+                "{address} speaks no TLS on this port; correct the port, or write nats:// in the URL"
+            )
+        }
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => format!(
+            "no trusted authority signed the certificate of {address}; name its authority with ca= in the URL"
+        ),
+        Some(_) => format!("cannot agree on TLS with {address}"),
+    })
 }
 
 fn address(config: &NatsConfig, server: &str) -> String {

@@ -5,6 +5,8 @@ use std::io;
 use lapin::{Error, ErrorKind};
 use outbox_publisher::{PublishError, PublishErrorKind};
 
+use rustls::CertificateError;
+
 use crate::{RabbitMqConfig, returns::Reason};
 
 const ACCESS_REFUSED: u16 = 403;
@@ -26,7 +28,11 @@ pub(crate) fn no_connection(config: &RabbitMqConfig, why: &NoConnection) -> Publ
     let (server, user) = (config.server(), &config.user);
     let NoConnection::Failed(error) = why else {
         let seconds = config.connect_timeout.as_secs_f32();
-        return unavailable(format!("{server} did not answer within {seconds} s"));
+        let doubt = match config.tls {
+            Some(_) => "; does it speak TLS on this port?",
+            None => "",
+        };
+        return unavailable(format!("{server} did not answer within {seconds} s{doubt}"));
     };
     let text = match (error.kind(), said(error)) {
         (_, Some((ACCESS_REFUSED, _))) => {
@@ -36,18 +42,52 @@ pub(crate) fn no_connection(config: &RabbitMqConfig, why: &NoConnection) -> Publ
             "{server} does not let the user {user:?} in ({said}); create the virtual host, or let the user use it"
         ),
         (_, Some((_, said))) => format!("{server} does not take the connection ({said})"),
-        (ErrorKind::IOError(error), None) => match error.kind() {
-            io::ErrorKind::ConnectionRefused => {
-                format!("nothing listens at {server}; start RabbitMQ, or correct the URL")
-            }
-            io::ErrorKind::InvalidData => format!(
-                "TLS with {server} failed; if a private authority signed its certificate, name that with ca= in the URL"
-            ),
-            _ => format!("cannot connect to {server}"),
-        },
+        (ErrorKind::IOError(error), None) => not_reached(&server, config.tls.is_some(), error),
+        // What the client could not read of it says nothing to people.
+        (ErrorKind::ParsingError(_), None) => {
+            return unavailable(format!(
+                "what answers at {server} is no RabbitMQ, or speaks TLS on this port; correct the URL, or write amqps://"
+            ));
+        }
         _ => format!("cannot connect to {server}"),
     };
-    unavailable(text).with_source(error.clone())
+    caused(PublishErrorKind::Unavailable, text, error.clone())
+}
+
+fn not_reached(server: &str, secure: bool, error: &io::Error) -> String {
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof,
+    };
+
+    let inner = error.get_ref();
+    match inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidMessage(_)) => {
+            return format!(
+                "{server} speaks no TLS on this port; correct the port, or write amqp:// in the URL"
+            );
+        }
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => {
+            return format!(
+                "no trusted authority signed the certificate of {server}; name its authority with ca= in the URL"
+            );
+        }
+        Some(_) => return format!("cannot agree on TLS with {server}"),
+        None => {}
+    }
+    match error.kind() {
+        ConnectionRefused => {
+            format!("nothing listens at {server}; start RabbitMQ, or correct the URL")
+        }
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof if secure => {
+            format!("{server} ended a new connection; does it speak TLS on this port?")
+        }
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => format!(
+            "{server} ended a new connection; does it speak TLS on this port (amqps://), and is it RabbitMQ?"
+        ),
+        _ => format!("cannot connect to {server}"),
+    }
 }
 
 /// The connection ended while the message was in flight; whether the broker has it is not known.
@@ -73,7 +113,7 @@ pub(crate) fn lost(server: &str, error: Error) -> PublishError {
             format!("the connection to {server} was lost"),
         ),
     };
-    PublishError::new(kind, text).with_source(error)
+    caused(kind, text, error)
 }
 
 /// The broker takes nothing from publishers for now.
@@ -111,7 +151,7 @@ pub(crate) fn closed(server: &str, exchange: &str, error: Error) -> PublishError
             format!("{server} closed the channel ({said})"),
         ),
     };
-    PublishError::new(kind, text).with_source(error)
+    caused(kind, text, error)
 }
 
 /// Nobody takes the message: its exchange has no queue for it.
@@ -145,7 +185,7 @@ pub(crate) fn not_usable(server: &str, what: &str, name: &str, error: Error) -> 
         Some((_, said)) => format!("{what} {name:?} on {server} cannot be used ({said})"),
         None => return lost(server, error),
     };
-    unavailable(text).with_source(error)
+    caused(PublishErrorKind::Unavailable, text, error)
 }
 
 /// The broker took the message and then gave it up: a queue is full and set to refuse, or broke. That says nothing about
@@ -177,6 +217,15 @@ pub(crate) fn is_not_found(error: &Error) -> bool {
 
 fn too_large(server: &str, said: &str) -> String {
     format!("{server} takes no message of this length ({said})")
+}
+
+/// The broker's own words are no source: the text has what matters of them.
+fn caused(kind: PublishErrorKind, text: String, error: Error) -> PublishError {
+    let failure = PublishError::new(kind, text);
+    match error.kind() {
+        ErrorKind::ProtocolError(_) => failure,
+        _ => failure.with_source(error),
+    }
 }
 
 fn unavailable(text: String) -> PublishError {
@@ -226,8 +275,68 @@ mod tests {
         ] {
             let error = closed("amqp://h:5672/", "e", amqp(code, said));
             assert_eq!(error.kind, kind, "{said}");
-            assert!(error.source.is_some());
+            assert!(
+                error.source.is_none(),
+                "the broker's words stand in the text"
+            );
         }
+    }
+
+    #[test]
+    fn f3_why_there_is_no_connection_is_told_with_the_way_out() {
+        let tls = |error: rustls::Error| io::Error::new(io::ErrorKind::InvalidData, error).into();
+        let unknown = CertificateError::UnknownIssuer;
+        let content = rustls::InvalidMessage::InvalidContentType;
+        let nothing: io::Error = io::ErrorKind::ConnectionRefused.into();
+        let cut = || io::Error::from(io::ErrorKind::ConnectionReset);
+        let not_allowed = amqp(530, "NOT_ALLOWED - vhost v not found");
+        for (url, error, shown) in [
+            (
+                "amqp://h",
+                nothing.into(),
+                "nothing listens at amqp://h:5672/; start RabbitMQ",
+            ),
+            (
+                "amqp://h",
+                cut().into(),
+                "speak TLS on this port (amqps://)",
+            ),
+            ("amqps://h", cut().into(), "does it speak TLS on this port?"),
+            (
+                "amqps://h",
+                tls(content.into()),
+                "speaks no TLS on this port",
+            ),
+            (
+                "amqps://h",
+                tls(unknown.into()),
+                "name its authority with ca= in the URL",
+            ),
+            (
+                "amqps://h",
+                tls(rustls::Error::DecryptError),
+                "cannot agree on TLS",
+            ),
+            (
+                "amqp://h/v",
+                not_allowed,
+                "(NOT_ALLOWED - vhost v not found); create the virtual host",
+            ),
+        ] {
+            let config = RabbitMqConfig::from_url(url).unwrap();
+            let error = no_connection(&config, &NoConnection::Failed(error));
+            assert_eq!(error.kind, PublishErrorKind::Unavailable);
+            assert!(error.text.contains(shown), "{error}");
+            assert!(!shown.contains("NOT_ALLOWED") || error.source.is_none());
+        }
+        let config = RabbitMqConfig::from_url("amqps://h").unwrap();
+        let error = no_connection(&config, &NoConnection::TimedOut);
+        assert!(
+            error
+                .text
+                .ends_with("within 5 s; does it speak TLS on this port?"),
+            "{error}"
+        );
     }
 
     #[test]

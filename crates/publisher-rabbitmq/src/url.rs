@@ -100,7 +100,20 @@ fn target(parameters: &mut Parameters) -> Result<Target, InvalidParameter> {
 }
 
 fn decode(name: &'static str, text: &str) -> Result<String, InvalidUrl> {
+    if text
+        .split('%')
+        .skip(1)
+        .any(|after| !begins_with_two_digits(after))
+    {
+        return Err(part(name, "percent-encoded"));
+    }
     percent_decode(text).ok_or(part(name, "UTF-8"))
+}
+
+fn begins_with_two_digits(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let mut digit = || bytes.next().is_some_and(|byte| byte.is_ascii_hexdigit());
+    digit() && digit()
 }
 
 fn part(part: &'static str, wanted: &'static str) -> InvalidUrl {
@@ -184,6 +197,18 @@ mod tests {
             ("amqp://[::1]5", "port"),
             ("amqp://h/a#b", "#"),
             ("amqp://h/%ff", "virtual host"),
+            (
+                "amqp://h/%zz",
+                "virtual host in the URL is not percent-encoded",
+            ),
+            (
+                "amqp://h/a%2",
+                "virtual host in the URL is not percent-encoded",
+            ),
+            (
+                "amqp://u:5%@h",
+                "password in the URL is not percent-encoded",
+            ),
             (
                 "amqp://h?quue=a",
                 "unknown parameter quue; known are queue,",

@@ -1,9 +1,10 @@
 //! What an error says about the message, and what people should do. Pure: codes and words in, errors out.
 
-use std::fmt::Display;
+use std::{fmt::Display, io};
 
 use outbox_publisher::{PublishError, PublishErrorKind};
 use redis::RedisError;
+use rustls::CertificateError;
 
 use crate::{Layout, call::Refusal, dial::DialError, link::ConnectError};
 
@@ -60,14 +61,16 @@ impl Place<'_> {
 
 /// There is no connection.
 pub(crate) fn unconnected(server: &str, error: &ConnectError) -> PublishError {
+    let has_tls = server.starts_with("rediss://");
     match error {
         ConnectError::Dial(error) => {
             let unavailable = |text: String| PublishError::new(PublishErrorKind::Unavailable, text);
             match error {
+                DialError::Tcp(io) if io.kind() == io::ErrorKind::ConnectionRefused => unavailable(
+                    format!("nothing listens at {server}; start Redis, or correct the URL"),
+                ),
                 DialError::Tcp(io) => unavailable(format!("cannot connect to {server}: {io}")),
-                DialError::Handshake(io) => {
-                    unavailable(format!("cannot agree on TLS with {server}: {io}"))
-                }
+                DialError::Handshake(io) => unavailable(no_tls(server, io)),
                 DialError::File { .. } | DialError::Setup(_) => {
                     unavailable(format!("cannot connect to {server}: {error}"))
                 }
@@ -75,9 +78,29 @@ pub(crate) fn unconnected(server: &str, error: &ConnectError) -> PublishError {
         }
         ConnectError::Timeout => PublishError::new(
             PublishErrorKind::Unavailable,
-            format!("{server} does not answer to a new connection"),
+            if has_tls {
+                format!(
+                    "{server} does not answer to a new connection; does it speak TLS on this port?"
+                )
+            } else {
+                format!("{server} does not answer to a new connection")
+            },
         ),
-        ConnectError::Lost(error) => lost(server, error.clone()),
+        ConnectError::Lost(error) if has_tls => lost(server, error.clone()),
+        ConnectError::Lost(error) => {
+            let what = if error.is_io_error() {
+                "ended a new connection"
+            } else {
+                "does not answer like Redis"
+            };
+            PublishError::new(
+                PublishErrorKind::Unavailable,
+                format!(
+                    "{server} {what}; does it speak TLS on this port (rediss://), and is it Redis?"
+                ),
+            )
+            .with_source(error.clone())
+        }
         ConnectError::Refused("SELECT", refusal) if refusal.code() == "ERR" => PublishError::new(
             PublishErrorKind::Unavailable,
             format!("{server} has no such database; correct the number in the URL"),
@@ -90,6 +113,24 @@ pub(crate) fn unconnected(server: &str, error: &ConnectError) -> PublishError {
             ),
         ),
         ConnectError::Refused(_, refusal) => of_server(server, &refusal.clone().into()),
+    }
+}
+
+fn no_tls(server: &str, error: &io::Error) -> String {
+    let inner = error.get_ref();
+    match inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidMessage(_)) => format!(
+            "{server} speaks no TLS on this port; correct the port, or write redis:// in the URL"
+        ),
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => format!(
+            "no trusted authority signed the certificate of {server}; name its authority with ca= in the URL"
+        ),
+        Some(_) => format!("cannot agree on TLS with {server}: {error}"),
+        None => {
+            format!("cannot agree on TLS with {server}: {error}; does it speak TLS on this port?")
+        }
     }
 }
 
@@ -281,6 +322,59 @@ mod tests {
             assert!(error.text.contains("redis://h:6379/0"), "{error}");
             assert!(!error.text.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn f3_why_there_is_no_connection_is_told_with_the_way_out() {
+        let handshake = |error: rustls::Error| {
+            let error = io::Error::new(io::ErrorKind::InvalidData, error);
+            ConnectError::Dial(DialError::Handshake(error))
+        };
+        let tcp = |kind: io::ErrorKind| ConnectError::Dial(DialError::Tcp(kind.into()));
+        let eof = ConnectError::Dial(DialError::Handshake(io::ErrorKind::UnexpectedEof.into()));
+        let lost = ConnectError::Lost(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        let content = rustls::InvalidMessage::InvalidContentType;
+        let (plain, secure) = ("redis://h:6379/0", "rediss://h:6379/0");
+        for (server, error, shown) in [
+            (
+                plain,
+                tcp(io::ErrorKind::ConnectionRefused),
+                "nothing listens at redis://h:6379/0; start Redis",
+            ),
+            (
+                plain,
+                tcp(io::ErrorKind::HostUnreachable),
+                "cannot connect to",
+            ),
+            (plain, lost, "does it speak TLS on this port (rediss://)"),
+            (
+                secure,
+                ConnectError::Timeout,
+                "does it speak TLS on this port?",
+            ),
+            (secure, eof, "does it speak TLS on this port?"),
+            (
+                secure,
+                handshake(content.into()),
+                "speaks no TLS on this port",
+            ),
+            (
+                secure,
+                handshake(CertificateError::UnknownIssuer.into()),
+                "with ca= in the URL",
+            ),
+            (
+                secure,
+                handshake(rustls::Error::DecryptError),
+                "cannot agree on TLS",
+            ),
+        ] {
+            let error = unconnected(server, &error);
+            assert_eq!(error.kind, PublishErrorKind::Unavailable, "{error}");
+            assert!(error.text.contains(shown), "{error}");
+        }
+        let error = unconnected(plain, &ConnectError::Timeout);
+        assert!(!error.text.contains("TLS"), "{error}");
     }
 
     #[test]

@@ -30,7 +30,9 @@ const KNOWN: [&str; 13] = [
 #[non_exhaustive]
 pub enum InvalidUrl {
     /// It is no URL at all.
-    #[error("the URL of Redis cannot be read: {0}; write redis://user:password@host:port/database")]
+    #[error(
+        "the URL of Redis cannot be read: {0}; write redis://user:password@host:port/database, and in a user name or a password @ : / ? # % as %40 %3A %2F %3F %23 %25"
+    )]
     Syntax(String),
     /// It is the URL of something else.
     #[error("{0}: is no scheme of Redis; write redis:// or, with TLS, rediss://")]
@@ -307,6 +309,10 @@ mod tests {
             ("rabbit://h", "rabbit: is no scheme of Redis"),
             ("h:p:0", "h: is no scheme of Redis"),
             ("cache", "cannot be read"),
+            (
+                "redis://u:s#p@h",
+                "in a user name or a password @ : / ? # % as %40",
+            ),
         ] {
             let text = refused(url);
             assert!(text.contains(shown), "{text}");
@@ -320,6 +326,7 @@ mod tests {
             "redis://u:s3cret@h/x",
             "redis://u:s3cret@h/?a=b",
             "redis://u:1?s3cret@h/",
+            "redis://u:1#s3cret@h/",
             "redis://u:s3cret@h/?layout=x",
             "amqp://u:s3cret@h/",
             "redis://u:s3cret@/",

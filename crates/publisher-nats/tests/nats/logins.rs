@@ -43,6 +43,7 @@ async fn a_token_is_a_user_without_a_password() {
     for user in ["", "other@"] {
         let failure = fail(&publisher(&server, user, ""), &message("t", "k", "a")).await;
         assert_unavailable(&failure, &["refuses the credentials"]);
+        assert!(failure.source.is_none(), "it would say so again");
     }
 }
 
@@ -153,4 +154,25 @@ async fn f3_a_forbidden_subject_is_unavailable_and_its_neighbors_are_published()
     // It may not ask about streams, so it cannot tell, and says yes.
     publisher.check(&Topic::new("open").unwrap()).await.unwrap();
     assert_eq!(stream.proxy.accepted(), 1, "the connection is the same");
+}
+
+#[tokio::test]
+async fn f3_the_wrong_scheme_and_an_unknown_authority_are_told_with_the_way_out() {
+    let plain = server(&[]);
+    let insists = Nats::start(NatsOptions {
+        tls: true,
+        settings: vec![("allow_non_tls".to_owned(), "false".to_owned())],
+        ..NatsOptions::default()
+    })
+    .unwrap();
+    for (scheme, port, shown) in [
+        ("tls", plain.port(), "speaks no TLS on this port"),
+        ("tls", insists.port(), "with ca= in the URL"),
+        ("nats", insists.port(), "insists on TLS; write tls://"),
+        ("nats", 1, "nothing listens at nats://127.0.0.1:1"),
+    ] {
+        let publisher = NatsPublisher::new(&format!("{scheme}://127.0.0.1:{port}")).unwrap();
+        let failure = fail(&publisher, &message("t", "k", "a")).await;
+        assert_unavailable(&failure, &[shown]);
+    }
 }

@@ -76,3 +76,20 @@ async fn f3_a_user_who_may_not_use_the_virtual_host_is_named() {
     let error = fail(&publisher, &message("t", "a")).await;
     assert_error(&error, PublishErrorKind::Unavailable, &[&name]);
 }
+
+#[tokio::test]
+async fn f3_the_wrong_scheme_and_an_unknown_authority_are_told_with_the_way_out() {
+    let (plain, tls) = {
+        let server = broker::shared();
+        (server.port(), port_of(&server.tls_url().unwrap()))
+    };
+    for (url, shown) in [
+        (format!("amqps://127.0.0.1:{plain}"), "speaks no TLS"),
+        (format!("amqps://127.0.0.1:{tls}"), "with ca= in the URL"),
+        (format!("amqp://127.0.0.1:{tls}"), "amqps://"),
+    ] {
+        let publisher = RabbitMqPublisher::new(&url).unwrap();
+        let error = fail(&publisher, &message("t", "a")).await;
+        assert_error(&error, PublishErrorKind::Unavailable, &[shown]);
+    }
+}

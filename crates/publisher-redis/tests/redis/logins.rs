@@ -6,7 +6,7 @@ use outbox_test_servers::{Redis, RedisOptions};
 
 use crate::{
     run::{message, publish_all, unavailable},
-    server::{PASSWORD, list, plain, say, shared},
+    server::{PASSWORD, list, plain, say, shared, tls_port},
 };
 
 fn at(server: &Redis, user: &str, path: &str) -> RedisPublisher {
@@ -116,5 +116,23 @@ fn a_file_of_certificates_that_is_of_no_use_is_refused_at_once() {
         let refused = RedisPublisher::new(&format!("rediss://127.0.0.1/?{parameters}"));
         let text = refused.unwrap_err().to_string();
         assert!(text.contains(shown), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn f3_the_wrong_scheme_and_an_unknown_authority_are_told_with_the_way_out() {
+    let server = shared();
+    let (port, tls) = (server.port(), tls_port(&server));
+    for (url, shown) in [
+        (format!("redis://127.0.0.1:{tls}"), "(rediss://)"),
+        (format!("rediss://127.0.0.1:{tls}"), "with ca= in the URL"),
+        (
+            format!("rediss://127.0.0.1:{port}/?connect_timeout=1"),
+            "speak TLS on this port?",
+        ),
+        ("redis://127.0.0.1:1".to_owned(), "nothing listens at"),
+    ] {
+        let publisher = RedisPublisher::new(&url).unwrap();
+        unavailable(&publisher, &[message("schemes", "a")], shown).await;
     }
 }
