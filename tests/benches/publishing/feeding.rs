@@ -17,12 +17,11 @@ use outbox::{
     },
 };
 
-use crate::stores;
+use crate::{brokers::UNDER_WAY, stores};
 
 /// The time in which it publishes everything.
 pub(crate) async fn timed(publisher: Arc<dyn Publisher>, messages: &[Message]) -> Duration {
     let store = stores::memory(messages).await;
-    let concurrency = RelayConfig::default().concurrency;
     let request = ClaimRequest {
         relay: "bench".into(),
         limit: messages.len(),
@@ -37,7 +36,7 @@ pub(crate) async fn timed(publisher: Arc<dyn Publisher>, messages: &[Message]) -
             let claim = store.claim(&request).await.unwrap();
             let runs = stream::iter(runs(&claim));
             let calls = runs.map(|run| publish(&*publisher, &claim, run));
-            let counts = calls.buffer_unordered(concurrency);
+            let counts = calls.buffer_unordered(UNDER_WAY);
             confirmed += counts.fold(0, async |sum, count| sum + count).await;
             store.settle(&published(&claim)).await.unwrap();
         }

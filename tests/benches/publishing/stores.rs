@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use outbox::{
-    Message, Relay, Save,
+    Message, Relay, RelayConfig, Save,
     memory::MemoryStore,
     message::Topic,
     postgres_sqlx::{PostgresConfig, PostgresStore},
@@ -16,7 +16,10 @@ use outbox::{
     store::{OutboxStore, OutboxWriter},
 };
 
-use crate::schema::{self, TestSchema};
+use crate::{
+    brokers::UNDER_WAY,
+    schema::{self, TestSchema},
+};
 
 /// The time that some work takes.
 pub(crate) async fn timed(work: impl Future<Output = ()>) -> Duration {
@@ -25,13 +28,18 @@ pub(crate) async fn timed(work: impl Future<Output = ()>) -> Duration {
     began.elapsed()
 }
 
-/// The time in which a relay with its defaults publishes everything.
+/// The time in which a relay publishes everything, with as much under way as the bare loop has.
 pub(crate) async fn drain(
     store: impl OutboxStore,
     publisher: Arc<dyn Publisher>,
     count: usize,
 ) -> Duration {
-    let relay = Relay::new(store, publisher);
+    let config = RelayConfig {
+        batch: 2 * UNDER_WAY,
+        concurrency: UNDER_WAY,
+        ..RelayConfig::default()
+    };
+    let relay = Relay::with_config(store, publisher, config).unwrap();
     timed(async {
         let report = relay.drain().await.unwrap();
         assert_eq!(report.published, u64::try_from(count).unwrap());

@@ -26,6 +26,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     scenario("broker-down", "a broker that is away for 1,800 probes over 10,000 messages costs no attempt and no message", "-p outbox-tests --test on_postgres", "case_18"),
     scenario("brokers", "20,000 messages of 500 keys arrive in order at each broker, through refusals, two restarts and a killed relay", "-p outbox-tests --test on_brokers", "storm::"),
     scenario("brokers-down", "real brokers that are away for 1,800 probes, or under the memory alarm for half an hour, cost no attempt", "-p outbox-tests --test on_brokers", "outage:: alarm::"),
+    scenario("stops", "stops, pauses, kills and outages at once lose nothing, keep the order and leave no trace", "-p outbox-tests --test on_postgres", "stopping::"),
     scenario("meetings", "relays, writers and operators that meet on the same lanes for a minute end no transaction of each other", "-p outbox-store-postgres-sqlx --test interleavings", "case42"),
     scenario("drain", "400,000 messages are drained beside a session that holds a snapshot, at claims that cost what the first did", "-p outbox-store-postgres-sqlx --test interleavings", "case43"),
     scenario("held-snapshot", "ten minutes beside a transaction that is held, claims cost what they cost in the first", "-p outbox-store-postgres-sqlx --test cost", "snapshot::"),

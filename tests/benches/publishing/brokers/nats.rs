@@ -6,7 +6,7 @@ use async_nats::{Client, HeaderMap};
 use futures_util::StreamExt;
 use outbox::{Message, nats::NatsPublisher, publisher::Publisher};
 
-use super::{Kind, WINDOW, unique};
+use super::{Kind, UNDER_WAY, unique};
 
 pub(crate) struct Nats {
     url: String,
@@ -50,7 +50,7 @@ impl Kind for Nats {
         let mut acks = self.client.subscribe(inbox.clone()).await.unwrap();
         let mut under_way = 0;
         for message in messages {
-            if under_way == WINDOW {
+            if under_way == UNDER_WAY {
                 acknowledged(acks.next().await);
                 under_way -= 1;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use outbox::{Message, publisher::Publisher, redis::RedisPublisher};
 use redis::{Pipeline, aio::MultiplexedConnection};
 
-use super::{Kind, WINDOW, unique};
+use super::{Kind, UNDER_WAY, unique};
 
 struct Server {
     url: String,
@@ -28,7 +28,7 @@ impl Server {
 
     async fn bare(&self, messages: &[Message], add: impl Fn(&mut Pipeline, &Message)) {
         let mut connection = self.connection.clone();
-        for messages in messages.chunks(WINDOW) {
+        for messages in messages.chunks(UNDER_WAY) {
             let mut pipeline = redis::pipe();
             for message in messages {
                 add(&mut pipeline, message);
