@@ -30,7 +30,7 @@ pub(crate) fn no_connection(config: &RabbitMqConfig, why: &NoConnection) -> Publ
         let seconds = config.connect_timeout.as_secs_f32();
         let doubt = match config.tls {
             Some(_) => "; does it speak TLS on this port?",
-            None => "",
+            None => "; is it RabbitMQ?",
         };
         return unavailable(format!("{server} did not answer within {seconds} s{doubt}"));
     };

@@ -2,6 +2,7 @@
 
 use outbox_publisher::{PublishErrorKind, Publisher};
 use outbox_publisher_rabbitmq::RabbitMqPublisher;
+use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 use crate::{
     broker::{self, Consumer, port_of, unique},
@@ -92,4 +93,20 @@ async fn f3_the_wrong_scheme_and_an_unknown_authority_are_told_with_the_way_out(
         let error = fail(&publisher, &message("t", "a")).await;
         assert_error(&error, PublishErrorKind::Unavailable, &[shown]);
     }
+}
+
+#[tokio::test]
+async fn f3_another_kind_of_server_is_told_to_be_none_of_rabbitmq() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("amqp://{}", listener.local_addr().unwrap());
+    let greets = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"INFO {}\r\n").await.unwrap();
+        stream
+    };
+    let publisher = RabbitMqPublisher::new(&url).unwrap();
+    let one = message("t", "a");
+    let (error, _stream) = tokio::join!(fail(&publisher, &one), greets);
+    assert_error(&error, PublishErrorKind::Unavailable, &["is no RabbitMQ"]);
+    assert!(error.source.is_none(), "nobody understands it");
 }
