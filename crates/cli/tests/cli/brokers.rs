@@ -166,7 +166,7 @@ fn is_waited_for<B: Broker>(
     let status = place.wait_for(|status| !status["circuits"].as_array().unwrap().is_empty());
     assert_eq!(status["pending"]["total"], 6);
     let port = format!("127.0.0.1:{}", server.port());
-    is_wrong(&place, &topic, &to, &["refused", &port]);
+    is_wrong(&place, &topic, &to, &["nothing listens", &port]);
     server.start_again().unwrap();
     let report = Ran::of(relay).expect(0).json();
     assert_eq!(
