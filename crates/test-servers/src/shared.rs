@@ -41,11 +41,21 @@ impl<B: Broker> Server<B> {
         let mut own = B::shared().lock().unwrap_or_else(PoisonError::into_inner);
         if own.is_none() {
             let server = Self::start(B::default())?;
-            end_with_this_program(&server.pids())?;
+            server.end_with_this_program()?;
             *own = Some(server);
         }
         let url = own.as_ref().map(Self::url).unwrap_or_default();
         Ok(Shared { url })
+    }
+
+    /// Ends the server when this program ends, however that ends: for one in a `static`, which nothing drops. Started
+    /// again, it is another process, and needs another call.
+    ///
+    /// # Errors
+    ///
+    /// There is no `sh`.
+    pub fn end_with_this_program(&self) -> Result {
+        end_with_this_program(&self.pids())
     }
 }
 

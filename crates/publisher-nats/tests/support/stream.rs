@@ -60,10 +60,14 @@ fn options() -> NatsOptions {
     }
 }
 
-/// One server for all tests of this program that do not strike it. The next start of any server ends it.
+/// One server for all tests of this program that do not strike it; it ends with the program.
 fn shared() -> &'static Nats {
     static SHARED: OnceLock<Nats> = OnceLock::new();
-    SHARED.get_or_init(|| Nats::start(options()).unwrap())
+    SHARED.get_or_init(|| {
+        let server = Nats::start(options()).unwrap();
+        server.end_with_this_program().unwrap();
+        server
+    })
 }
 
 impl TestStream {

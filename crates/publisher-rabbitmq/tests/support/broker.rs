@@ -21,8 +21,12 @@ pub(crate) const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
 
 pub(crate) const PASSWORD: &str = "rabbit-s3cret/@:";
 
-/// Started once for all tests of a program. The next start of any server clears it away.
-static SHARED: LazyLock<Mutex<RabbitMq>> = LazyLock::new(|| Mutex::new(start()));
+/// Started once for all tests of a program, and ended with it.
+static SHARED: LazyLock<Mutex<RabbitMq>> = LazyLock::new(|| {
+    let server = start();
+    server.end_with_this_program().unwrap();
+    Mutex::new(server)
+});
 
 pub(crate) fn shared() -> MutexGuard<'static, RabbitMq> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)

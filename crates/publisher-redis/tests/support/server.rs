@@ -21,10 +21,14 @@ pub(crate) fn options() -> RedisOptions {
     }
 }
 
-/// The server that the tests of this program share; each takes keys of its own.
+/// The server that the tests of this program share, and that ends with it; each takes keys of its own.
 pub(crate) fn shared() -> Arc<Redis> {
     static SHARED: OnceLock<Arc<Redis>> = OnceLock::new();
-    Arc::clone(SHARED.get_or_init(|| Arc::new(Redis::start(options()).unwrap())))
+    Arc::clone(SHARED.get_or_init(|| {
+        let server = Redis::start(options()).unwrap();
+        server.end_with_this_program().unwrap();
+        Arc::new(server)
+    }))
 }
 
 /// A name that no other test of this program has.
