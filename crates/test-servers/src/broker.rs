@@ -7,11 +7,11 @@ use std::process::{Child, Command};
 use std::sync::Mutex;
 
 use crate::account::Account;
-use crate::binaries;
 use crate::certificates::Certificates;
 use crate::home::Home;
 use crate::kind::{End, Kind};
 use crate::launch::{Group, Refusal};
+use crate::needs::Needs;
 use crate::{Error, Result, Server, port, process};
 
 /// The user of a RabbitMQ or a NATS that was started with a password.
@@ -20,7 +20,7 @@ pub(crate) const USER: &str = "outbox";
 /// The file in a broker's folder that tells people its URL.
 const URL: &str = "url";
 
-/// Options of a server that is started by [`Server::start`]: those of RabbitMQ, NATS or Redis.
+/// Options of a server that is started by [`Server::start`]: those of RabbitMQ, NATS, Redis or Kafka.
 pub trait Broker: Clone + Debug + Default + Send + Sync + 'static {
     #[doc(hidden)]
     const KIND: &'static Kind;
@@ -43,40 +43,6 @@ pub trait Broker: Clone + Debug + Default + Send + Sync + 'static {
     /// The one server of this kind that the tests of a program share.
     #[doc(hidden)]
     fn shared() -> &'static Mutex<Option<Server<Self>>>;
-}
-
-/// What has to be on the machine, and how another server stands in.
-#[derive(Clone, Copy, Debug)]
-pub struct Needs {
-    pub(crate) program: &'static str,
-    /// The name of Debian's package.
-    pub(crate) package: &'static str,
-    /// The environment variable with the URL of a server for tests.
-    pub(crate) variable: &'static str,
-    /// Folders that are looked through before PATH.
-    pub(crate) folders: &'static [&'static str],
-}
-
-impl Needs {
-    pub(crate) fn find(&self) -> Option<PathBuf> {
-        let folders = self.folders.iter().map(Path::new);
-        let mut programs = folders.map(|folder| folder.join(self.program));
-        programs
-            .find(|path| path.is_file())
-            .or_else(|| binaries::program(self.program))
-    }
-
-    pub(crate) fn program(&self) -> std::result::Result<PathBuf, Refusal> {
-        self.find().ok_or_else(|| {
-            Refusal::Other(Error::new(
-                format!("{} is not installed", self.program),
-                format!(
-                    "install it (Debian and Ubuntu: apt-get install {})",
-                    self.package
-                ),
-            ))
-        })
-    }
 }
 
 /// The ports on 127.0.0.1 that a server may take. Not every one needs them all.

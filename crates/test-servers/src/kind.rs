@@ -43,9 +43,12 @@ pub(crate) const EPMD: Kind = Kind {
 };
 pub(crate) const NATS: Kind = broker("nats", "nats.pid");
 pub(crate) const REDIS: Kind = broker("redis", "redis.pid");
+pub(crate) const KAFKA: Kind = broker("kafka", "kafka.pid");
 
 /// All of them, in the order in which they are shown and ended.
-pub(crate) const ALL: [&Kind; 6] = [&POSTGRES, &PGBOUNCER, &RABBITMQ, &EPMD, &NATS, &REDIS];
+pub(crate) const ALL: [&Kind; 7] = [
+    &POSTGRES, &PGBOUNCER, &RABBITMQ, &EPMD, &NATS, &REDIS, &KAFKA,
+];
 
 impl Kind {
     pub(crate) fn signal(&self, end: End) -> Signal {

@@ -33,6 +33,13 @@ pub enum Refusal {
     Other(Error),
 }
 
+impl From<Error> for Refusal {
+    /// What is told before the server is started is not about its port.
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
@@ -136,11 +143,12 @@ fn since(log: &Path, begin: u64) -> String {
 }
 
 /// Reads the system's own words, which no server translates under the locale C, and Erlang's name for them. NATS writes
-/// them in small letters.
+/// them in small letters, and a program that is linked with musl has words of its own.
 fn is_port_taken(said: &str) -> bool {
     let taken = [
         "Address already in use",
         "address already in use",
+        "Address in use",
         "eaddrinuse",
     ];
     taken.iter().any(|words| said.contains(words))

@@ -1,7 +1,8 @@
 //! Private servers for the tests of the outbox toolkit: throwaway Postgres clusters and a pgbouncer in front of one, brokers
-//! (RabbitMQ, NATS, Redis) and a [`Proxy`] that breaks connections to one, and the same servers to play with. They are made
-//! of the server programs that are on the machine; nothing is downloaded, and no driver is used: what speaks to the servers
-//! from here are their own programs.
+//! (RabbitMQ, NATS, Redis, Kafka) and a [`Proxy`] that breaks connections to one, and the same servers to play with. They are
+//! made of the server programs that are on the machine; nothing is downloaded here (the program for Kafka, which no system
+//! has a package of, is brought by `cargo xtask`), and no driver is used: what speaks to the servers from here are their
+//! own programs.
 //!
 //! A server listens on the loopback device only, on a port of its own, and trusts whoever connects: nothing of value
 //! belongs into it. `initdb` runs once; every throwaway cluster begins as a copy of its result, with `fsync` off. Root
@@ -46,10 +47,12 @@ mod certificates;
 mod cluster;
 mod error;
 mod home;
+mod kafka;
 mod kind;
 mod launch;
 mod missing;
 mod nats;
+mod needs;
 mod os;
 mod pgbouncer;
 mod port;
@@ -68,6 +71,7 @@ mod wire;
 pub use broker::Broker;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
+pub use kafka::{Kafka, KafkaOptions};
 pub use missing::{Missing, missing};
 pub use nats::{Nats, NatsOptions};
 pub use pgbouncer::PgBouncer;

@@ -1,7 +1,8 @@
-//! What is not installed on this machine.
+//! Which packages are not installed on this machine.
 
 use crate::binaries::{self, Binaries};
-use crate::broker::{Broker, Needs};
+use crate::broker::Broker;
+use crate::needs::Origin;
 use crate::{NatsOptions, RabbitMqOptions, RedisOptions};
 
 /// A server that cannot be started here.
@@ -13,7 +14,7 @@ pub struct Missing {
     pub variable: Option<&'static str>,
 }
 
-/// Finds what is not installed.
+/// Finds what is not installed. Kafka, which no package has, is not among it: see [`Kafka::program`](crate::Kafka::program).
 pub fn missing() -> Vec<Missing> {
     let postgres = Binaries::find().is_ok();
     let pgbouncer = binaries::program("pgbouncer").is_some();
@@ -26,11 +27,9 @@ pub fn missing() -> Vec<Missing> {
         (postgres, "postgresql", Some("OUTBOX_TEST_POSTGRES")),
         (pgbouncer, "pgbouncer", None),
     ];
-    let brokers = brokers.iter().map(|needs| {
-        let Needs {
-            package, variable, ..
-        } = *needs;
-        (needs.find().is_some(), package, Some(variable))
+    let brokers = brokers.iter().filter_map(|needs| match needs.origin {
+        Origin::Package { name, .. } => Some((needs.find().is_some(), name, Some(needs.variable))),
+        Origin::Brought(_) => None,
     });
     all.into_iter()
         .chain(brokers)

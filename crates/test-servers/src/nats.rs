@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use crate::broker::{self, Broker, Needs, Place, Ports, Running, USER, quoted};
+use crate::broker::{self, Broker, Place, Ports, Running, USER, quoted};
 use crate::kind::{Kind, NATS};
 use crate::launch::{self, Refusal};
+use crate::needs::{Needs, Origin};
 use crate::{Server, wire};
 
 /// A private NATS with JetStream.
@@ -28,9 +29,11 @@ impl Broker for NatsOptions {
     const KIND: &'static Kind = &NATS;
     const NEEDS: Needs = Needs {
         program: "nats-server",
-        package: "nats-server",
+        origin: Origin::Package {
+            name: "nats-server",
+            folders: &[],
+        },
         variable: "OUTBOX_TEST_NATS",
-        folders: &[],
     };
 
     fn launch(&self, place: &Place<'_>) -> std::result::Result<Running, Refusal> {

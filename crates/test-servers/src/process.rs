@@ -62,12 +62,13 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     let output = command
         .output()
         .map_err(|error| Error::new(format!("{name}: {error}"), fix))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
+        // Some say there what went wrong that should have been an answer.
+        let said = String::from_utf8_lossy(&output.stderr) + &*text;
         let what = format!("{name} ended with {}\n{}", output.status, said.trim_end());
         return Err(Error::new(what, fix));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.trim_end_matches('\n').to_owned())
 }
 

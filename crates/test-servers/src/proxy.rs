@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -11,6 +11,9 @@ use crate::{Error, Result, os, port};
 mod link;
 
 use link::{Link, Rules};
+
+/// A port on which nobody can listen.
+const NOBODY: u16 = 0;
 
 /// A proxy on a port of its own. Dropping it cuts its connections and ends it.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub struct Proxy {
 /// What the proxy does, and what it does it to.
 #[derive(Debug)]
 struct Wire {
-    server: u16,
+    server: AtomicU16,
     rules: Rules,
     links: Mutex<Vec<Arc<Link>>>,
     accepted: Mutex<usize>,
@@ -44,9 +47,21 @@ impl Proxy {
     ///
     /// The system has no free port.
     pub fn start(server: u16) -> Result<Self> {
+        let proxy = Self::to_nobody()?;
+        proxy.lead_to(server);
+        Ok(proxy)
+    }
+
+    /// Starts a proxy that cuts off whoever connects, until it is told where to lead: for a server that has to know the
+    /// port of its proxy before its own is known, because it tells its clients where to connect.
+    ///
+    /// # Errors
+    ///
+    /// The system has no free port.
+    pub fn to_nobody() -> Result<Self> {
         let port = port::free(None)?;
         let wire = Arc::new(Wire {
-            server,
+            server: AtomicU16::new(NOBODY),
             rules: Rules::default(),
             links: Mutex::default(),
             accepted: Mutex::default(),
@@ -63,6 +78,11 @@ impl Proxy {
     /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Leads new connections to this port of 127.0.0.1. Those that are open stay where they are.
+    pub fn lead_to(&self, server: u16) {
+        self.wire.server.store(server, Ordering::SeqCst);
     }
 
     /// How many connections were accepted so far.
@@ -129,7 +149,8 @@ impl Wire {
     /// Leads a client to the server, unless there is none: then the client is cut off.
     fn lead(self: &Arc<Self>, client: TcpStream) {
         *locked(&self.accepted) += 1;
-        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.server)) else {
+        let server = self.server.load(Ordering::SeqCst);
+        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else {
             return;
         };
         let Ok(link) = Link::new(client, server) else {

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use crate::broker::{self, Broker, Needs, Place, Ports, Running, USER, quoted};
+use crate::broker::{self, Broker, Place, Ports, Running, USER, quoted};
 use crate::kind::{Kind, RABBITMQ};
 use crate::launch::{self, Refusal};
+use crate::needs::{Needs, Origin};
 use crate::{Result, Server, process, wire};
 
 mod erlang;
@@ -35,9 +36,11 @@ impl Broker for RabbitMqOptions {
     const KIND: &'static Kind = &RABBITMQ;
     const NEEDS: Needs = Needs {
         program: "rabbitmq-server",
-        package: "rabbitmq-server",
+        origin: Origin::Package {
+            name: "rabbitmq-server",
+            folders: PROGRAMS,
+        },
         variable: "OUTBOX_TEST_RABBITMQ",
-        folders: PROGRAMS,
     };
 
     fn launch(&self, place: &Place<'_>) -> std::result::Result<Running, Refusal> {

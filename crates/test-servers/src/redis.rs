@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use crate::broker::{self, Broker, Needs, Place, Ports, Running, quoted};
+use crate::broker::{self, Broker, Place, Ports, Running, quoted};
 use crate::kind::{Kind, REDIS};
 use crate::launch::{self, Refusal};
+use crate::needs::{Needs, Origin};
 use crate::{Error, Result, Server, binaries, process, wire};
 
 /// A private Redis.
@@ -26,9 +27,11 @@ impl Broker for RedisOptions {
     const KIND: &'static Kind = &REDIS;
     const NEEDS: Needs = Needs {
         program: "redis-server",
-        package: "redis-server",
+        origin: Origin::Package {
+            name: "redis-server",
+            folders: &[],
+        },
         variable: "OUTBOX_TEST_REDIS",
-        folders: &[],
     };
 
     fn launch(&self, place: &Place<'_>) -> std::result::Result<Running, Refusal> {

@@ -12,8 +12,8 @@ use crate::launch::{self, Group};
 use crate::process::{self, Signal};
 use crate::{Error, Result};
 
-/// A private server: [`RabbitMq`](crate::RabbitMq), [`Nats`](crate::Nats) or [`Redis`](crate::Redis). Dropping it stops it,
-/// by the process id that was started here and no other, and removes its data. One in a `static` is not dropped: the next
+/// A private server: [`RabbitMq`](crate::RabbitMq), [`Nats`](crate::Nats), [`Redis`](crate::Redis) or
+/// [`Kafka`](crate::Kafka). Dropping it stops it, by the process id that was started here and no other, and removes its data. One in a `static` is not dropped: the next
 /// start of any server finds it and stops it.
 #[derive(Debug)]
 pub struct Server<B: Broker> {
@@ -131,7 +131,8 @@ impl<B: Broker> Server<B> {
         self.end(End::Gently)
     }
 
-    /// Starts the server again with the same options, data and ports. One that runs is left alone.
+    /// Starts the server again with the same options and ports, and with the same data if it keeps them outside of its
+    /// memory: a Kafka does not. One that runs is left alone.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The same servers to play with: a Postgres, and where they are installed a pgbouncer in front of it, a RabbitMQ, a NATS
-//! and a Redis. They outlive the program that starts them, and their data outlives them.
+//! The same servers to play with: a Postgres, and where they are installed a pgbouncer in front of it, a RabbitMQ, a NATS,
+//! a Redis and a Kafka. They outlive the program that starts them, and their data outlives them, except for that of Kafka.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use crate::account::Account;
 use crate::broker::{self, Broker, Ports};
 use crate::cluster::{self, start_server};
 use crate::home::{self, Base, Found, Home};
-use crate::kind::{EPMD, End, Kind, NATS, PGBOUNCER, POSTGRES, RABBITMQ, REDIS};
+use crate::kind::{EPMD, End, KAFKA, Kind, NATS, PGBOUNCER, POSTGRES, RABBITMQ, REDIS};
 use crate::launch::{self, Group};
 use crate::pgbouncer::{self, Pooled, start_pooler};
 use crate::{
-    Error, NatsOptions, Options, Postgres, RabbitMqOptions, RedisOptions, Result, template,
+    Error, KafkaOptions, NatsOptions, Options, Postgres, RabbitMqOptions, RedisOptions, Result,
+    template,
 };
 
 const HOME: &str = "services";
@@ -23,6 +24,7 @@ const PGBOUNCER_PORT: u16 = 16_432;
 const RABBITMQ_PORT: u16 = 15_672;
 const NATS_PORT: u16 = 14_222;
 const REDIS_PORT: u16 = 16_379;
+const KAFKA_PORT: u16 = 19_092;
 const POOL_SIZE: u32 = 10;
 
 /// The servers of this checkout for people.
@@ -35,7 +37,7 @@ pub struct Services {
 /// A server that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// `postgres`, `pgbouncer`, `rabbitmq`, `nats` or `redis`.
+    /// `postgres`, `pgbouncer`, `rabbitmq`, `nats`, `redis` or `kafka`.
     pub name: &'static str,
     /// The process id.
     pub pid: u32,
@@ -87,6 +89,9 @@ impl Services {
         }
         if !runs(&REDIS) {
             self.start::<RedisOptions>(&home, REDIS_PORT)?;
+        }
+        if !runs(&KAFKA) {
+            self.start::<KafkaOptions>(&home, KAFKA_PORT)?;
         }
         Ok(self.status())
     }

@@ -24,8 +24,8 @@ impl Shared {
 }
 
 impl<B: Broker> Server<B> {
-    /// Finds the server of `OUTBOX_TEST_RABBITMQ`, `OUTBOX_TEST_NATS` or `OUTBOX_TEST_REDIS`. If the variable
-    /// is not set, the first call of a program starts a server, and the later ones return it; it ends with the program,
+    /// Finds the server of `OUTBOX_TEST_RABBITMQ`, `OUTBOX_TEST_NATS`, `OUTBOX_TEST_REDIS` or `OUTBOX_TEST_KAFKA`. If the
+    /// variable is not set, the first call of a program starts a server, and the later ones return it; it ends with the program,
     /// however that ends.
     ///
     /// # Errors

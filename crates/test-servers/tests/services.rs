@@ -5,11 +5,18 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use outbox_test_servers::{Postgres, Service, Services};
+use outbox_test_servers::{Kafka, Postgres, Service, Services};
+
+fn find<'a>(services: &'a [Service], name: &str) -> &'a Service {
+    let mut services = services.iter();
+    services
+        .find(|service| service.name == name)
+        .expect("it runs")
+}
 
 /// Tells a Redis something and returns what it answers.
 fn redis(services: &[Service], say: &str) -> String {
-    let url = &services.last().expect("it is the last one").url;
+    let url = &find(services, "redis").url;
     let address = url.strip_prefix("redis://").expect("its URL says so");
     let mut stream = TcpStream::connect(address).expect("it listens");
     let asked = write!(stream, "{say}\r\nQUIT\r\n");
@@ -42,13 +49,22 @@ fn services_outlive_their_start_keep_their_data_and_stop_when_told() {
     let names: Vec<_> = up.iter().map(|service| service.name).collect();
     assert_eq!(
         names,
-        ["postgres", "pgbouncer", "rabbitmq", "nats", "redis"]
+        [
+            "postgres",
+            "pgbouncer",
+            "rabbitmq",
+            "nats",
+            "redis",
+            "kafka"
+        ]
     );
     assert_eq!(services.up(&postgres).unwrap(), up, "what runs is left");
     postgres
         .sql(&up[1].url, "CREATE TABLE kept AS SELECT 1 AS one")
         .unwrap();
     redis(&up, "SET kept one");
+
+    Kafka::create_topic_at(&find(&up, "kafka").url, "orders", 1).unwrap();
 
     assert_eq!(services.down().unwrap(), up);
     assert!(services.status().is_empty());

@@ -1,5 +1,6 @@
 //! Private brokers, and the proxy in front of one.
 
+mod kafka;
 mod nats;
 mod proxy;
 mod rabbitmq;

@@ -127,6 +127,15 @@ fn a_cut_after_some_bytes_comes_exactly_there_and_once() {
 }
 
 #[test]
+fn one_that_leads_to_nobody_cuts_off_and_may_be_told_where_to_lead() {
+    let proxy = Proxy::to_nobody().unwrap();
+    assert!(is_closed(&mut connect(proxy.port())));
+    let (port, _told) = echo();
+    proxy.lead_to(port);
+    assert!(answered(&mut connect(proxy.port()), b"one"));
+}
+
+#[test]
 fn a_server_that_is_not_there_is_a_connection_cut_and_it_may_come_later() {
     let gone = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = gone.local_addr().unwrap().port();
