@@ -103,6 +103,8 @@ impl Kafka {
     ///
     /// There is one of this name, or the server does not run.
     pub fn create_topic(&self, name: &str, partitions: u32) -> Result {
+        // The program would try again for half a minute.
+        self.pid().ok_or_else(|| self.stopped())?;
         create_topic(&address(self.port()), name, partitions)
     }
 

@@ -79,6 +79,25 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
     let _ = Command::new("sh").args(["-c", &line]).output();
 }
 
+/// Lets a process stand still, and returns when all of it does: a signal reaches one of its threads after the other.
+pub(crate) fn freeze(pid: u32) {
+    signal(pid, Signal::Stop);
+    within(PATIENCE, || stands_still(pid));
+}
+
+/// Looks at every thread where the system shows them; elsewhere the process is believed.
+fn stands_still(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    threads.flatten().all(|thread| {
+        // The state is the first word after the name, which is in parentheses and may have some of its own.
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ")
+            .is_none_or(|(_, rest)| rest.starts_with('T'))
+    })
+}
+
 /// Ends a server that is no child of this program.
 pub(crate) fn end(pid: u32, folder: &Path, with: Signal) -> Result {
     signal(pid, with);

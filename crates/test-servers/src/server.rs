@@ -154,7 +154,8 @@ impl<B: Broker> Server<B> {
     ///
     /// It does not run.
     pub fn freeze(&self) -> Result {
-        self.signal(Signal::Stop)
+        process::freeze(self.pid().ok_or_else(|| self.stopped())?);
+        Ok(())
     }
 
     /// Lets a frozen server go on.
@@ -163,12 +164,8 @@ impl<B: Broker> Server<B> {
     ///
     /// It does not run.
     pub fn thaw(&self) -> Result {
-        self.signal(Signal::Continue)
-    }
-
-    fn signal(&self, signal: Signal) -> Result {
         let pid = self.pid().ok_or_else(|| self.stopped())?;
-        process::signal(pid, signal);
+        process::signal(pid, Signal::Continue);
         Ok(())
     }
 
