@@ -1,0 +1,20 @@
+//! Clients that nobody here wrote read what the relay published, and save what it publishes. They are programs in Python, in
+//! `tests/interop`; they print what they saw, and here it is compared with what was saved.
+//!
+//! `cargo xtask test` brings their packages into a virtual environment, and the servers.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where something goes wrong"
+)]
+
+mod application;
+mod babelqueue;
+mod envelopes;
+mod python;
+mod rabbitmq;
+mod redis;
+#[path = "../on_postgres/schema.rs"]
+#[allow(dead_code, reason = "each program of tests uses its part")]
+mod schema;
+mod stand;

@@ -1,0 +1,73 @@
+//! Programs in Python that print lines of JSON.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The interpreter of the virtual environment that has the packages.
+fn interpreter() -> PathBuf {
+    match env::var_os("OUTBOX_TEST_PYTHON").filter(|path| !path.is_empty()) {
+        Some(path) => path.into(),
+        None => panic!(
+            "OUTBOX_TEST_PYTHON names no Python: run `cargo xtask test`, which makes one with what tests/interop/requirements.txt says"
+        ),
+    }
+}
+
+/// Runs a program of `tests/interop` to its end and returns what it printed. What it says besides goes to this test's own output.
+/// The examples of `docs/interop` are modules to it.
+pub(crate) fn python<T: DeserializeOwned>(program: &str, arguments: &[&str]) -> Vec<T> {
+    let mut command = Command::new(interpreter());
+    command
+        .arg(root().join("tests/interop").join(program))
+        .args(arguments)
+        .env("PYTHONPATH", root().join("docs/interop"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONUTF8", "1")
+        .stdin(Stdio::null());
+    let output = tokio::task::block_in_place(|| command.output()).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} failed:\n{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    printed
+        .lines()
+        .map(|line| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("{program} printed {line}: {error}"))
+        })
+        .collect()
+}
+
+/// Bytes, in JSON as base64. They are shown as text, since nearly all are.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0.escape_ascii().to_string(), f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(&self.0))
+    }
+}

@@ -1,0 +1,55 @@
+//! An outbox in Postgres, and a relay that publishes what is in it.
+
+use outbox::{
+    Message, Outbox, Relay, Save,
+    postgres_sqlx::{PostgresConfig, PostgresStore},
+    publisher::Publisher,
+};
+
+use crate::schema::{self, TestSchema};
+
+/// An outbox in a schema of its own.
+pub(crate) struct Stand {
+    pub(crate) schema: TestSchema,
+    store: PostgresStore,
+}
+
+impl Stand {
+    pub(crate) async fn new() -> Self {
+        let schema = TestSchema::at(schema::server());
+        PostgresStore::migrate_with(&schema.pool, &schema.name)
+            .await
+            .unwrap();
+        let config = PostgresConfig {
+            schema: schema.name.clone(),
+            ..PostgresConfig::default()
+        };
+        let store = PostgresStore::open_with(schema.pool.clone(), config)
+            .await
+            .unwrap();
+        Self { schema, store }
+    }
+
+    /// Saves messages in one transaction.
+    pub(crate) async fn save(&self, messages: &[Message]) {
+        let outbox = Outbox::new(self.store.clone());
+        let saves: Vec<_> = messages.iter().map(Save::from).collect();
+        let mut tx = self.schema.pool.begin().await.unwrap();
+        outbox.save_all(&mut tx, &saves).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Publishes all that was saved, and says how many messages that were.
+    pub(crate) async fn publish(&self, publisher: impl Publisher) -> u64 {
+        let relay = Relay::new(self.store.clone(), publisher);
+        let report = relay.drain().await.unwrap();
+        assert_eq!((report.dead, self.pending().await), (0, 0), "{report:?}");
+        report.published
+    }
+
+    async fn pending(&self) -> i64 {
+        self.schema
+            .count("SELECT count(*) FROM outbox.pending")
+            .await
+    }
+}
