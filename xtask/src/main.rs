@@ -25,6 +25,7 @@ mod shell;
 mod soak;
 mod test;
 mod tidy;
+mod tools;
 
 /// The commands of this workspace.
 #[derive(Debug, Parser)]
@@ -40,7 +41,7 @@ enum Command {
     Check,
     /// Formatting, tidy, layers, clippy and documentation, all without warnings.
     Lint,
-    /// Every test, doctest and example, with a Postgres for them; prints the ten slowest tests.
+    /// Every test, doctest and example, with servers for them; prints the ten slowest tests.
     Test {
         /// Passed to `cargo test`; the examples are then left out.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -58,13 +59,13 @@ enum Command {
         #[arg(long)]
         target: Option<String>,
     },
-    /// The benches of outbox-tests, with a Postgres for them.
+    /// The benches of outbox-tests, with servers for them.
     Bench {
         /// Passed to `cargo bench`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// The long forms of tests, with a Postgres for them; each prints a report.
+    /// The long forms of tests, with servers for them; each prints a report.
     Soak {
         /// Which of them; all if none is named.
         #[arg(value_parser = soak::names())]
@@ -73,7 +74,7 @@ enum Command {
         #[arg(long, conflicts_with = "names")]
         list: bool,
     },
-    /// A Postgres to play with, and a pgbouncer in front of it if one is installed.
+    /// A Postgres to play with, and where they are installed a pgbouncer in front of it and the brokers.
     Services {
         /// What to do with them.
         #[command(subcommand)]

@@ -1,6 +1,6 @@
 //! The servers that tests, benches and soaks are given: those that variables such as `OUTBOX_TEST_POSTGRES` name, or private
 //! ones that end with the command. What is not installed is installed where that is plainly wanted: by root, on Debian and
-//! Ubuntu.
+//! Ubuntu. What no package has is brought, as `tools.rs` says.
 
 use std::env;
 use std::process::Command;
@@ -8,10 +8,11 @@ use std::thread;
 use std::time::Instant;
 
 use outbox_test_servers::{
-    Broker, Cluster, Error, Missing, Nats, Options, Postgres, RabbitMq, Redis, Server,
+    Broker, Cluster, Error, Kafka, Missing, Nats, Options, Postgres, RabbitMq, Redis, Server,
 };
 
 use crate::shell::{Failure, Result};
+use crate::tools::{self, PYTHON, Tools};
 
 pub(crate) mod install;
 
@@ -22,7 +23,7 @@ const WAYS_OUT: &str = "one of these:
         install it (Debian and Ubuntu: apt-get install postgresql pgbouncer rabbitmq-server nats-server redis-server)
         docker compose up -d --wait, and export the URLs at the top of compose.yaml
         export the URL of any such server for tests: OUTBOX_TEST_POSTGRES (its user makes databases),
-        OUTBOX_TEST_RABBITMQ, OUTBOX_TEST_NATS, OUTBOX_TEST_REDIS
+        OUTBOX_TEST_RABBITMQ, OUTBOX_TEST_NATS, OUTBOX_TEST_REDIS, OUTBOX_TEST_KAFKA
         test a crate that needs no server: cargo test --profile ci -p <crate>";
 
 /// One of each kind for the commands that they are lent to; none of a kind whose variable is set. They are stopped when
@@ -33,6 +34,8 @@ pub(crate) struct Servers {
     rabbitmq: Option<RabbitMq>,
     nats: Option<Nats>,
     redis: Option<Redis>,
+    kafka: Option<Kafka>,
+    tools: Tools,
 }
 
 impl Servers {
@@ -44,22 +47,26 @@ impl Servers {
                 .filter(|missing| !stands_in(missing))
                 .collect::<Vec<_>>(),
         )?;
+        let tools = tools::bring()?;
         // All at once, as the slowest one takes longer than the others together.
         thread::scope(|scope| {
             let rabbitmq = scope.spawn(broker);
             let nats = scope.spawn(broker);
             let redis = scope.spawn(broker);
+            let kafka = scope.spawn(broker);
             let postgres = postgres(settings);
             Ok(Self {
                 rabbitmq: rabbitmq.join().expect("it does not panic")?,
                 nats: nats.join().expect("it does not panic")?,
                 redis: redis.join().expect("it does not panic")?,
+                kafka: kafka.join().expect("it does not panic")?,
                 postgres: postgres?,
+                tools,
             })
         })
     }
 
-    /// Tells a command where the servers are. One that its variable names is known to it already.
+    /// Tells a command where the servers and the Python are. One that its variable names is known to it already.
     pub(crate) fn lend(&self, command: &mut Command) {
         if let Some(cluster) = &self.postgres {
             command.env(POSTGRES, cluster.url("postgres"));
@@ -67,6 +74,10 @@ impl Servers {
         lend(self.rabbitmq.as_ref(), command);
         lend(self.nats.as_ref(), command);
         lend(self.redis.as_ref(), command);
+        lend(self.kafka.as_ref(), command);
+        if let Some(python) = &self.tools.python {
+            command.env(PYTHON, python);
+        }
     }
 }
 
@@ -142,7 +153,7 @@ fn is_taken(variable: &str) -> bool {
     set
 }
 
-fn is_set(variable: &str) -> bool {
+pub(crate) fn is_set(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|url| !url.is_empty())
 }
 

@@ -6,6 +6,7 @@ use outbox_test_servers::{Missing, Postgres, Service, Services};
 use crate::server::failure;
 use crate::server::install::install;
 use crate::shell::Result;
+use crate::tools;
 
 /// What to do with the services.
 #[derive(Clone, Copy, Debug, Subcommand)]
@@ -23,6 +24,7 @@ pub(crate) fn run(action: Action) -> Result {
     match action {
         Action::Up => {
             provide()?;
+            bring();
             let postgres = Postgres::find().map_err(failure)?;
             print(&services.up(&postgres).map_err(failure)?);
             println!("\nthe data:   {}", services.folder().display());
@@ -50,6 +52,13 @@ fn provide() -> Result {
     }
     println!("warning: not installed: {}", packages.join(" and "));
     Ok(())
+}
+
+/// Brings the Kafka, and the Python that `cargo test` takes where no variable names another. What cannot be had is told.
+fn bring() {
+    if let Err(failure) = tools::bring() {
+        println!("warning: {failure}");
+    }
 }
 
 fn print(services: &[Service]) {
