@@ -20,6 +20,7 @@
 //! | keep messages in memory, in tests | `Outbox::memory`, `memory` | `memory` |
 //! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
 //! | publish to a file or to standard output | `file` | `file` |
+//! | publish to Kafka | `kafka` | `kafka`, `kafka-tls` |
 //! | publish to NATS `JetStream` | `nats` | `nats` |
 //! | publish to `RabbitMQ` | `rabbitmq` | `rabbitmq` |
 //! | publish to Redis | `redis` | `redis` |
@@ -110,6 +111,10 @@ pub use outbox_migrations as migrations;
 /// Publishes to a file or to standard output, a line of JSON for each message.
 #[cfg(feature = "file")]
 pub use outbox_publisher_file as file;
+
+/// Publishes to topics of Kafka.
+#[cfg(feature = "kafka")]
+pub use outbox_publisher_kafka as kafka;
 
 /// Publishes to streams of NATS `JetStream`.
 #[cfg(feature = "nats")]
