@@ -8,7 +8,7 @@ use outbox_publisher::{PublishError, PublishErrorKind, Published, Publisher, Run
 use redis::{Cmd, Pipeline, RedisError, Value};
 
 use crate::{
-    InvalidUrl, RedisConfig,
+    InvalidUrl, Layout, RedisConfig,
     call::{self, Answer, By},
     dial,
     entry::Entry,
@@ -29,7 +29,7 @@ const WAIT_MILLIS: u32 = 1000;
 /// time. It is made anew when it was lost, and when somebody gave up waiting for an answer.
 ///
 /// A run is one command as long as it has at most 1,000 messages and 16 MiB. The command is a whole on lists; on streams it
-/// stops at the first entry that is refused.
+/// stops at the first entry that is refused, and two messages are two commands, the second after the first was confirmed.
 #[derive(Clone)]
 pub struct RedisPublisher {
     config: Arc<RedisConfig>,
@@ -239,7 +239,11 @@ impl Publisher for RedisPublisher {
             return Published::failed(0, malformed);
         };
         let mut confirmed = 0;
-        let mut most = COMMAND_MESSAGES;
+        let mut most = match (&self.config.layout, run.messages) {
+            // A script costs the server more than the second command does, and runs are short where keys are many.
+            (Layout::Stream { .. }, [_, _]) => 1,
+            _ => COMMAND_MESSAGES,
+        };
         while confirmed < run.messages.len() {
             match self.push(&key, &run.messages[confirmed..], most).await {
                 Ok(count) => confirmed += count,

@@ -95,7 +95,7 @@ impl Template {
 
     /// What it makes of other values, such as those of a message after what the broker could misread was escaped.
     pub fn fill<T: AsRef<str>>(&self, value: impl Fn(TemplateField) -> T) -> String {
-        let mut filled = String::new();
+        let mut filled = String::with_capacity(64);
         for part in &self.0 {
             match part {
                 Part::Text(text) => filled.push_str(text),

@@ -25,11 +25,11 @@ pub(crate) trait Kind: Sized {
     /// The name of a topic to which nothing was published yet, made ready.
     async fn topic(&self) -> String;
 
-    /// A publisher with a connection of its own, and the guarantees of its defaults.
+    /// A publisher for a connection of its own, with the guarantees of its defaults.
     fn publisher(&self) -> Arc<dyn Publisher>;
 
-    /// Publishes with the broker's client alone, and waits for all confirmations. The order is that of the connection, whatever the
-    /// keys: it is what the client can do.
+    /// Publishes the same with the broker's client alone, and waits for the confirmation of each message. The order is that of the
+    /// connection, whatever the keys: it is what the client can do.
     async fn bare(&self, messages: &[Message]);
 }
 

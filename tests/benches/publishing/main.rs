@@ -19,9 +19,10 @@ mod shapes;
 mod stores;
 mod table;
 
-use std::{env, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
 use brokers::{Kind, Nats, RabbitMq, RedisList, RedisStream};
+use outbox::publisher::Publisher;
 use shapes::Shape;
 use table::{Row, Table};
 
@@ -90,13 +91,14 @@ async fn round<K: Kind>(kind: &K, shape: Shape, count: usize) -> Row<Duration> {
     let messages = async || shape.messages(&kind.topic().await, count);
     let bare = messages().await;
     let bare = stores::timed(kind.bare(&bare)).await;
-    let alone = feeding::timed(kind.publisher(), &messages().await).await;
+    let alone = feeding::timed(connected(kind).await, &messages().await).await;
     let memory = stores::memory(&messages().await).await;
-    let memory = stores::drain(memory, kind.publisher(), count).await;
+    let memory = stores::drain(memory, connected(kind).await, count).await;
     let memory_null = stores::memory(&messages().await).await;
     let memory_null = stores::drain(memory_null, stores::at_once(), count).await;
     let postgres = stores::Postgres::filled(&messages().await).await;
-    let postgres = stores::drain(postgres.store.clone(), kind.publisher(), count).await;
+    let publisher = connected(kind).await;
+    let postgres = stores::drain(postgres.store.clone(), publisher, count).await;
     let postgres_null = stores::Postgres::filled(&messages().await).await;
     let postgres_null = stores::drain(postgres_null.store.clone(), stores::at_once(), count).await;
     Row {
@@ -107,4 +109,11 @@ async fn round<K: Kind>(kind: &K, shape: Shape, count: usize) -> Row<Duration> {
         postgres_null,
         postgres,
     }
+}
+
+/// A publisher whose connection stands, as that of the bare loop does.
+async fn connected<K: Kind>(kind: &K) -> Arc<dyn Publisher> {
+    let publisher = kind.publisher();
+    publisher.reach().await.unwrap();
+    publisher
 }

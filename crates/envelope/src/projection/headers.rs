@@ -57,6 +57,10 @@ pub(super) fn with_own<'a, V: From<&'a str>>(
     mut headers: Vec<(&'a str, V)>,
     message: &'a Message,
 ) -> Vec<(&'a str, V)> {
+    // The common case: no set is made of what nothing can repeat.
+    if message.headers.is_empty() {
+        return headers;
+    }
     let taken: HashSet<&str> = headers.iter().map(|(name, _)| *name).collect();
     let own = message.headers.iter();
     let own = own.filter(|(name, _)| !taken.contains(name));

@@ -14,7 +14,7 @@ async fn o5_a_run_is_one_command_whatever_the_layout() {
     for layout in ["list", "laravel&jobs=unchecked", "stream"] {
         let url = format!("{}/?layout={layout}", server.url());
         let publisher = RedisPublisher::new(&url).unwrap();
-        publish_all(&publisher, &numbered("warm", 1..=2)).await;
+        publish_all(&publisher, &numbered("warm", 1..=3)).await;
         say(&server, "CONFIG RESETSTAT").await;
         publish_all(&publisher, &numbered("orders", 1..=100)).await;
         let writes = say(&server, "INFO commandstats").await;
@@ -31,6 +31,16 @@ async fn o5_a_run_is_one_command_whatever_the_layout() {
         }
         say(&server, "FLUSHALL").await;
     }
+}
+
+#[tokio::test]
+async fn two_entries_of_a_stream_are_added_one_after_the_other_without_a_script() {
+    let server = plain(&[]);
+    let publisher = RedisPublisher::new(&format!("{}/?layout=stream", server.url())).unwrap();
+    publish_all(&publisher, &numbered("orders", 1..=2)).await;
+    let writes = say(&server, "INFO commandstats").await;
+    assert!(writes.contains("cmdstat_xadd:calls=2,"), "{writes}");
+    assert!(!writes.contains("cmdstat_eval"), "{writes}");
 }
 
 #[tokio::test]

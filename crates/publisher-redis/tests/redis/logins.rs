@@ -52,10 +52,10 @@ async fn f3_a_user_without_the_permission_is_unavailable_until_he_has_it() {
         say(&server, "DEL orders").await;
     }
     let publisher = at(&server, "relay:secret@", "?layout=stream");
-    let two = [message("orders", "a"), message("orders", "b")];
-    unavailable(&publisher, &two, "'evalsha' command").await;
+    let three = ["a", "b", "c"].map(|payload| message("orders", payload));
+    unavailable(&publisher, &three, "'evalsha' command").await;
     say(&server, "ACL SETUSER relay +evalsha +eval").await;
-    publish_all(&publisher, &two).await;
+    publish_all(&publisher, &three).await;
     unavailable(
         &publisher,
         &[message("payments", "a")],

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use async_nats::{Client, HeaderMap};
-use futures_util::StreamExt;
+use async_nats::{Client, HeaderMap, Request};
+use futures_util::{StreamExt, stream};
 use outbox::{Message, nats::NatsPublisher, publisher::Publisher};
 
 use super::{Kind, UNDER_WAY, unique};
@@ -46,34 +46,20 @@ impl Kind for Nats {
     }
 
     async fn bare(&self, messages: &[Message]) {
-        let inbox = self.client.new_inbox();
-        let mut acks = self.client.subscribe(inbox.clone()).await.unwrap();
-        let mut under_way = 0;
-        for message in messages {
-            if under_way == UNDER_WAY {
-                acknowledged(acks.next().await);
-                under_way -= 1;
-            }
-            let mut headers = HeaderMap::new();
-            headers.insert("Nats-Msg-Id", message.id.as_str());
-            let subject = format!("{}.{}", self.stream, message.topic);
-            let sent = self.client.publish_with_reply_and_headers(
-                subject,
-                inbox.clone(),
-                headers,
-                message.payload.clone(),
-            );
-            sent.await.unwrap();
-            under_way += 1;
-        }
-        while under_way > 0 {
-            acknowledged(acks.next().await);
-            under_way -= 1;
-        }
+        let acknowledged = stream::iter(messages)
+            .map(async |message| {
+                let mut headers = HeaderMap::new();
+                headers.insert("Nats-Msg-Id", message.id.as_str());
+                headers.insert("Nats-Expected-Stream", &*self.stream);
+                headers.insert("bq-message-id", message.id.as_str());
+                let subject = format!("{}.{}", self.stream, message.topic);
+                let request = Request::new().headers(headers);
+                let request = request.payload(message.payload.clone()).timeout(None);
+                let ack = self.client.send_request(subject, request).await.unwrap();
+                assert!(!String::from_utf8_lossy(&ack.payload).contains("error"));
+            })
+            .buffer_unordered(UNDER_WAY)
+            .count();
+        assert_eq!(acknowledged.await, messages.len());
     }
-}
-
-fn acknowledged(ack: Option<async_nats::Message>) {
-    let ack = ack.unwrap();
-    assert!(!String::from_utf8_lossy(&ack.payload).contains("error"));
 }
