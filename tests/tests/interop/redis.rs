@@ -144,3 +144,31 @@ async fn what_fails_in_babelqueue_comes_back_from_redis_with_one_attempt_more() 
         tried.assert_dead(&dead);
     }
 }
+
+/// The payload comes back as an encoder writes it, and that is what this project's own codec would write.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_back_has_the_bytes_of_this_codec() {
+    let (server, stand) = (server(), Stand::new().await);
+    let queue = fresh("orders");
+    let saved = envelopes(&queue, 1);
+    stand.save(&saved).await;
+    stand.publish(publisher(&server, "layout=list")).await;
+
+    let first: Vec<_> = saved.iter().map(Seen::of).collect();
+    // Those that were tried before have no delivery left but one.
+    let failing = first.iter().filter(|seen| seen.attempts == 0);
+    let consumer = Consumer {
+        fail_below: failing.map(|seen| (seen.id.clone(), 1)).collect(),
+        ..Consumer::default()
+    };
+    let seen = consumer.consume(server.url(), &[&queue]);
+    let (deliveries, again) = seen.split_at(saved.len());
+    judge(&saved, Seen::of, deliveries);
+    let expected: Vec<_> = deliveries
+        .iter()
+        .filter(|seen| seen.attempts == 0)
+        .map(|seen| seen.clone().again())
+        .collect();
+    assert_eq!(again, expected);
+    assert!(!expected.is_empty());
+}
