@@ -12,9 +12,18 @@ use crate::{Error, Result};
 /// The accounts that root lends to a server, the better one first.
 const ORDINARY: [&str; 2] = ["postgres", "nobody"];
 
-/// How the variables begin that servers and their tools read: Postgres, RabbitMQ and its Erlang, Redis, and what a system
-/// tells a service.
-const OF_SERVERS: [&str; 5] = ["PG", "RABBITMQ_", "ERL_", "REDISCLI_", "NOTIFY_"];
+/// How the variables begin that servers and their tools read: Postgres, RabbitMQ and its Erlang, Redis, Kafka and what it
+/// keeps its data with, and what a system tells a service.
+const OF_SERVERS: [&str; 8] = [
+    "PG",
+    "RABBITMQ_",
+    "ERL_",
+    "REDISCLI_",
+    "AWS_",
+    "OTEL_",
+    "SCHEMA_REGISTRY",
+    "NOTIFY_",
+];
 
 const PASSWD: &str = "/etc/passwd";
 

@@ -31,6 +31,10 @@ pub trait Broker: Clone + Debug + Default + Send + Sync + 'static {
     #[doc(hidden)]
     fn launch(&self, place: &Place<'_>) -> std::result::Result<Running, Refusal>;
 
+    /// What is done before the server is told to end, or killed.
+    #[doc(hidden)]
+    fn before_end(&self) {}
+
     #[doc(hidden)]
     fn wants_tls(&self) -> bool;
 

@@ -1,8 +1,7 @@
-//! A private server of the Kafka protocol: tansu, one static program. It keeps everything in memory, so a kill and a stop
-//! lose it: a test that must find again what was confirmed freezes it, or cuts the connections by a proxy.
+//! A private server of the Kafka protocol: tansu, one static program. It keeps everything in its memory, so a kill and a stop
+//! lose it, or in objects that this program keeps for it.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Mutex;
 
 use crate::account::Account;
@@ -10,9 +9,10 @@ use crate::broker::{Broker, Place, Ports, Running};
 use crate::kind::{KAFKA, Kind};
 use crate::launch::{self, Refusal};
 use crate::needs::{self, Needs, Origin};
-use crate::{Error, Result, Server, os, process, wire};
+use crate::{Error, Objects, Result, Server, os, process, wire};
 
-/// A private server of the Kafka protocol. It has no topic at first and makes none by itself. Started again it is empty.
+/// A private server of the Kafka protocol. It has no topic at first and makes none by itself. Started again it is empty,
+/// unless it was started with [`KafkaOptions::objects`].
 pub type Kafka = Server<KafkaOptions>;
 
 /// What a Kafka is started with.
@@ -21,15 +21,15 @@ pub struct KafkaOptions {
     /// The port on 127.0.0.1 that it tells its clients to use, which is its own if none is given: that of a
     /// [`Proxy`](crate::Proxy) which leads to it. [`Server::url`] has the same one.
     pub advertised: Option<u16>,
+    /// Where it keeps its data, so that they are there when it is started again. It is slower then: some milliseconds for
+    /// each request.
+    pub objects: Option<Objects>,
 }
 
 /// The version of what `cargo xtask` brings.
 const FOLDER: &str = "tansu-0.6.0";
 const PROGRAM: &str = "tansu";
 const SCHEME: &str = "kafka://";
-
-/// What the program reads from the environment in place of its arguments.
-const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "SCHEMA_REGISTRY"];
 
 /// Asks which requests the server knows, in the form that every server answers: 10 bytes that are the request 18, of
 /// version 0 and with this number, from a client that has no name.
@@ -52,9 +52,23 @@ impl Broker for KafkaOptions {
         }
         let port = place.ports.plain;
         let mut command = place.command(Self::KIND, &program);
-        bare(&mut command)
-            .args(["broker", "--storage-engine", "memory://tansu/"])
-            .args(["--cluster-id", place.name])
+        let engine = if let Some(objects) = &self.objects {
+            objects.open();
+            command
+                .env("AWS_ENDPOINT", objects.url())
+                .env("AWS_ALLOW_HTTP", "true")
+                .env("AWS_DEFAULT_REGION", "none")
+                // Nobody asks for them, and without them it looks for some on the network.
+                .env("AWS_ACCESS_KEY_ID", "none")
+                .env("AWS_SECRET_ACCESS_KEY", "none");
+            "s3://tansu/"
+        } else {
+            "memory://tansu/"
+        };
+        command
+            .env("NO_COLOR", "1")
+            .args(["broker", "--storage-engine", engine])
+            .args(["--cluster-id", "outbox"])
             .args(["--listener-url", &address(port)])
             .arg("--advertised-listener-url")
             .arg(address(self.advertised.unwrap_or(port)));
@@ -65,6 +79,12 @@ impl Broker for KafkaOptions {
         })?;
         let names = None;
         Ok(Running { server, names })
+    }
+
+    fn before_end(&self) {
+        if let Some(objects) = &self.objects {
+            objects.settle();
+        }
     }
 
     fn wants_tls(&self) -> bool {
@@ -126,18 +146,11 @@ fn create_topic(server: &str, name: &str, partitions: u32) -> Result {
     let program = KafkaOptions::NEEDS.program()?;
     let folder = program.with_file_name("");
     let mut command = Account::find()?.command(&program, &folder);
-    bare(&mut command)
+    command
+        .env("NO_COLOR", "1")
         .args(["topic", "create", "--broker", server])
         .args(["--partitions", &partitions.to_string(), name]);
     process::run(&mut command)
-}
-
-/// Takes away what would change the program, and the colors of what it says.
-fn bare(command: &mut Command) -> &mut Command {
-    for variable in VARIABLES {
-        command.env_remove(variable);
-    }
-    command.env("NO_COLOR", "1")
 }
 
 fn address(port: u16) -> String {

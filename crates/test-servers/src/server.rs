@@ -132,7 +132,7 @@ impl<B: Broker> Server<B> {
     }
 
     /// Starts the server again with the same options and ports, and with the same data if it keeps them outside of its
-    /// memory: a Kafka does not. One that runs is left alone.
+    /// memory: a Kafka does only if it is told to. One that runs is left alone.
     ///
     /// # Errors
     ///
@@ -170,10 +170,11 @@ impl<B: Broker> Server<B> {
     }
 
     fn end(&mut self, end: End) -> Result {
-        match self.running.take() {
-            Some(running) => running.end(B::KIND, end),
-            None => Ok(()),
-        }
+        let Some(running) = self.running.take() else {
+            return Ok(());
+        };
+        self.options.before_end();
+        running.end(B::KIND, end)
     }
 
     pub(crate) fn stopped(&self) -> Error {
@@ -205,6 +206,8 @@ impl<B: Broker> Server<B> {
 impl<B: Broker> Drop for Server<B> {
     fn drop(&mut self) {
         // What stays is cleared away by the next start.
-        let _ = self.kill();
+        if let Some(running) = self.running.take() {
+            let _ = running.end(B::KIND, End::AtOnce);
+        }
     }
 }

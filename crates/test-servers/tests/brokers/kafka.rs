@@ -5,7 +5,7 @@ use std::mem::forget;
 use std::net::TcpStream;
 use std::path::Path;
 
-use outbox_test_servers::{Kafka, KafkaOptions, Proxy};
+use outbox_test_servers::{Kafka, KafkaOptions, Objects, Proxy};
 
 use crate::support::{self, Timeout, connect, wait};
 
@@ -59,6 +59,25 @@ fn a_kill_and_a_stop_take_everything_away_and_the_port_stays() {
 }
 
 #[test]
+fn what_it_keeps_in_objects_outlives_a_kill_and_a_stop() {
+    let objects = Some(Objects::start().unwrap());
+    let mut kafka = Kafka::start(KafkaOptions {
+        objects,
+        ..KafkaOptions::default()
+    })
+    .unwrap();
+    kafka.create_topic("orders", 1).unwrap();
+    kafka.kill().unwrap();
+    kafka.start_again().unwrap();
+    assert!(has(&metadata(&mut connect(kafka.port())), b"orders"));
+    kafka.create_topic("others", 1).unwrap();
+    kafka.stop().unwrap();
+    kafka.start_again().unwrap();
+    let answer = metadata(&mut connect(kafka.port()));
+    assert!(has(&answer, b"orders") && has(&answer, b"others"));
+}
+
+#[test]
 fn a_frozen_one_keeps_its_connections_and_its_topics() {
     let kafka = kafka();
     kafka.create_topic("orders", 1).unwrap();
@@ -82,6 +101,7 @@ fn a_proxy_is_advertised_to_the_clients() {
     let proxy = Proxy::to_nobody().unwrap();
     let kafka = Kafka::start(KafkaOptions {
         advertised: Some(proxy.port()),
+        ..KafkaOptions::default()
     })
     .unwrap();
     proxy.lead_to(kafka.port());
