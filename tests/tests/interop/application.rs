@@ -106,6 +106,10 @@ async fn c1_c2_what_an_application_writes_through_babelqueue_and_its_store_in_th
         40
     );
 
+    // Consumers take the id out of the envelope; the outbox has the same.
+    let ids = committed.iter().map(|written| &written.id);
+    assert!(ids.eq(&stand.pending_ids().await));
+
     let (redis, rabbitmq) = (Redis::shared().unwrap(), RabbitMq::shared().unwrap());
     let to_redis = RedisPublisher::new(redis.url()).unwrap();
     let to_rabbitmq = RabbitMqPublisher::new(&format!("{}?declare=true", rabbitmq.url())).unwrap();

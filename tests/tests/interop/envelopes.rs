@@ -76,13 +76,19 @@ fn traced(topic: &str) -> Message {
     let message = plain(topic).with_header("traceparent", trace).unwrap();
     let message = message.with_header("tracestate", "acme=1,b=\"2\"").unwrap();
     message
-        .with_header("x-tenant", "Žofie 🐎 \\\u{2028}")
+        .with_header("x-tenant", "Žofie 🐎\u{2028} \\")
         .unwrap()
 }
 
 /// One that is told to be a replay.
 fn replayed(topic: &str) -> Message {
     plain(topic).with_header("bq-replay-bypass", "1").unwrap()
+}
+
+/// Messages that are none.
+pub(crate) fn no_envelopes(topic: &str) -> [Message; 3] {
+    let payloads: [&[u8]; 3] = [br#"{"id":7}"#, b"7;plain", b"\xff\0"];
+    payloads.map(|payload| Message::new(topic, payload.to_vec()).unwrap())
 }
 
 /// An envelope of another program, with the members in their usual places.

@@ -8,7 +8,7 @@ use outbox_test_servers::{RabbitMq, Shared};
 
 use crate::{
     babelqueue::{Consumer, Seen, fresh, judge, publish},
-    envelopes::{envelopes, plain, tried},
+    envelopes::{envelopes, no_envelopes, plain, tried},
     stand::Stand,
 };
 
@@ -137,4 +137,19 @@ async fn what_fails_in_babelqueue_comes_back_from_rabbitmq_with_one_attempt_more
     // The third delivery of a message is its last.
     let dead = Consumer::default().consume(server.url(), &[&format!("{queue}.dlq")]);
     tried.assert_dead(&dead);
+}
+
+/// Of this `docs/interop.md` warns.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_envelope_on_rabbitmq_is_given_to_no_handler_of_babelqueue() {
+    let (server, stand) = (server(), Stand::new().await);
+    let queue = fresh("orders");
+    let saved = no_envelopes(&queue);
+    stand.save(&saved).await;
+    stand.publish(publisher(&server)).await;
+
+    let seen = Consumer::default().consume(server.url(), &[&queue]);
+    assert_eq!(seen, []);
+    let dead = take(&server, &format!("{queue}.dlq")).await;
+    assert_eq!(dead.len(), saved.len());
 }

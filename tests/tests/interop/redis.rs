@@ -7,7 +7,7 @@ use outbox_test_servers::{Redis, Shared};
 
 use crate::{
     babelqueue::{Consumer, Seen, fresh, judge, publish},
-    envelopes::{envelopes, plain, tried},
+    envelopes::{envelopes, no_envelopes, plain, tried},
     stand::Stand,
 };
 
@@ -171,4 +171,19 @@ async fn what_comes_back_has_the_bytes_of_this_codec() {
         .collect();
     assert_eq!(again, expected);
     assert!(!expected.is_empty());
+}
+
+/// Of this `docs/interop.md` warns.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_envelope_on_redis_is_given_to_no_handler_of_babelqueue() {
+    let (server, stand) = (server(), Stand::new().await);
+    let queue = fresh("orders");
+    let saved = no_envelopes(&queue);
+    stand.save(&saved).await;
+    stand.publish(publisher(&server, "layout=list")).await;
+
+    let seen = Consumer::default().consume(server.url(), &[&queue]);
+    assert_eq!(seen, []);
+    let dead = elements(&server, &format!("{queue}.dlq")).await;
+    assert_eq!(dead.len(), saved.len());
 }
