@@ -11,8 +11,14 @@
 mod application;
 mod babelqueue;
 mod envelopes;
+mod four;
+mod jetstream;
+mod kafka;
+mod others;
+mod page;
 mod python;
 mod rabbitmq;
+mod read;
 mod redis;
 #[path = "../on_postgres/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]

@@ -9,15 +9,21 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
+/// How many bytes are shown of those that a test did not expect.
+const SHOWN: usize = 1_000;
+
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The interpreter of the virtual environment that has the packages.
+/// The interpreter of the virtual environment that has the packages: the one that the variable names, or the one that was brought.
 fn interpreter() -> PathBuf {
-    match env::var_os("OUTBOX_TEST_PYTHON").filter(|path| !path.is_empty()) {
+    let named = env::var_os("OUTBOX_TEST_PYTHON").filter(|path| !path.is_empty());
+    let brought = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("python/bin/python");
+    match named {
         Some(path) => path.into(),
+        None if brought.is_file() => brought,
         None => panic!(
             "OUTBOX_TEST_PYTHON names no Python: run `cargo xtask test`, which makes one with what tests/interop/requirements.txt says"
         ),
@@ -48,13 +54,15 @@ pub(crate) fn python<T: DeserializeOwned>(program: &str, arguments: &[&str]) -> 
         .collect()
 }
 
-/// Bytes, in JSON as base64. They are shown as text, since nearly all are.
+/// Bytes, in JSON as base64. They are shown as text, since nearly all are, and no more of them than can be read.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0.escape_ascii().to_string(), f)
+        let shown = self.0.get(..SHOWN).unwrap_or(&self.0);
+        let text = shown.escape_ascii();
+        write!(f, "{} bytes: \"{text}\"", self.0.len())
     }
 }
 
