@@ -20,6 +20,7 @@
 //! | keep messages in memory, in tests | `Outbox::memory`, `memory` | `memory` |
 //! | publish what was saved | `Relay`, `RelayConfig`, `Report` | `relay` |
 //! | publish to a file or to standard output | `file` | `file` |
+//! | publish to HTTP endpoints: webhooks, CloudEvents | `http` | `http` |
 //! | publish to Kafka | `kafka` | `kafka`, `kafka-tls` |
 //! | publish to NATS `JetStream` | `nats` | `nats` |
 //! | publish to `RabbitMQ` | `rabbitmq` | `rabbitmq` |
@@ -111,6 +112,10 @@ pub use outbox_migrations as migrations;
 /// Publishes to a file or to standard output, a line of JSON for each message.
 #[cfg(feature = "file")]
 pub use outbox_publisher_file as file;
+
+/// Publishes to HTTP endpoints: as webhooks, or as CloudEvents.
+#[cfg(feature = "http")]
+pub use outbox_publisher_http as http;
 
 /// Publishes to topics of Kafka.
 #[cfg(feature = "kafka")]

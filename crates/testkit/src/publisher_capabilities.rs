@@ -18,6 +18,8 @@ pub struct PublisherCapabilities {
     pub content_types: bool,
     /// Which headers arrive.
     pub headers: HeaderSupport,
+    /// Names of headers are told apart without regard to case, and may arrive in another.
+    pub folded_names: bool,
     /// Payloads may be any bytes. Otherwise some may be malformed; UTF-8 text without control characters never is.
     pub any_payload: bool,
     /// Header values may contain anything that a message may: line feeds, control characters, text that is not ASCII, nothing at all. Otherwise such messages may be malformed.
@@ -46,6 +48,7 @@ impl PublisherCapabilities {
         keys: false,
         content_types: false,
         headers: HeaderSupport::None,
+        folded_names: false,
         any_payload: true,
         any_header_text: false,
         whole_runs: false,
@@ -82,6 +85,15 @@ impl PublisherCapabilities {
     #[must_use]
     pub const fn with_headers(self, headers: HeaderSupport) -> Self {
         Self { headers, ..self }
+    }
+
+    /// The same with names of headers whose case means nothing.
+    #[must_use]
+    pub const fn with_folded_names(self) -> Self {
+        Self {
+            folded_names: true,
+            ..self
+        }
     }
 
     /// The same with payloads that may be malformed.

@@ -1,0 +1,229 @@
+//! One message on its way: a request, its answer, and what that says about the message.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use outbox_message::{Message, Topic};
+use outbox_publisher::{PublishError, PublishErrorKind};
+use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    time::timeout,
+};
+
+use crate::{
+    HttpConfig, InvalidUrl, answer, client,
+    evidence::{Doubt, Evidence},
+    failure::{self, Stage},
+    files::{Files, Loaded},
+    request::{self, Parts},
+    status::{self, Verdict},
+    target::Target,
+};
+
+/// As many requests are under way at once; a relay has fewer runs than that.
+const UNDER_WAY: usize = 256;
+
+/// What all runs share.
+pub(crate) struct Sender {
+    pub(crate) config: HttpConfig,
+    pub(crate) target: Target,
+    client: OnceCell<Client>,
+    files: Files,
+    evidence: Evidence,
+    turns: Semaphore,
+}
+
+impl Sender {
+    pub(crate) fn new(config: HttpConfig) -> Result<Self, InvalidUrl> {
+        Ok(Self {
+            target: config.check()?,
+            client: OnceCell::new(),
+            files: Files::new(&config),
+            evidence: Evidence::default(),
+            turns: Semaphore::new(UNDER_WAY),
+            config,
+        })
+    }
+
+    /// Sends a message and waits for its confirmation. Dropping this may leave it sent.
+    pub(crate) async fn publish(
+        &self,
+        message: &Message,
+        destination: &str,
+    ) -> Result<(), PublishError> {
+        let loaded = self.files.get().await?;
+        let url = self.target.url(message)?;
+        let parts = request::of(&self.config.mode, &loaded, message, now())?;
+        let client = self.client().await?;
+        let _turn = self.turns.acquire().await.expect("nobody closes it");
+        let since = self.evidence.confirmations(destination);
+        let request = || post(&url, &parts);
+        let answer = match timeout(self.config.timeout, twice(client, request)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
+                let stage = failure::stage(&error);
+                let failure = failure::told(destination, stage, error);
+                return Err(match stage {
+                    Stage::Lost | Stage::Garbled => {
+                        self.weighed(message, destination, Doubt::Failed, failure)
+                    }
+                    Stage::Connecting | Stage::Making => failure,
+                });
+            }
+            Err(_) => {
+                let doubt = Doubt::Silent { since };
+                let silent = self.silent(destination);
+                return Err(self.weighed(message, destination, doubt, silent));
+            }
+        };
+        self.judge(answer, message, destination, &loaded).await
+    }
+
+    /// Asks the receiver what it takes at the place of a topic, without a message.
+    pub(crate) async fn check(&self, topic: &Topic) -> Result<(), PublishError> {
+        let Some(url) = self.target.url_of_topic(topic) else {
+            let text = format!("the topic {topic} makes no URL");
+            return Err(PublishError::new(PublishErrorKind::Malformed, text));
+        };
+        self.ask(url, &self.target.shown(topic), true).await
+    }
+
+    /// The same at the place that all topics have in common.
+    pub(crate) async fn reach(&self) -> Result<(), PublishError> {
+        let (url, is_whole) = self.target.url_of_server();
+        let shown = self.target.shown_in_general();
+        self.ask(url, &shown, is_whole).await
+    }
+
+    async fn ask(&self, url: Url, shown: &str, of_path: bool) -> Result<(), PublishError> {
+        let loaded = self.files.get().await?;
+        let client = self.client().await?;
+        let request = || {
+            let mut request = Request::new(Method::OPTIONS, url.clone());
+            request.headers_mut().clone_from(&loaded.headers);
+            request
+        };
+        let answer = match timeout(self.config.timeout, twice(client, request)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(failure::told(shown, failure::stage(&error), error)),
+            Err(_) => return Err(self.silent(shown)),
+        };
+        let status = answer.status();
+        answer::body(answer).await;
+        if !status::is_no(status.as_u16(), of_path) {
+            return Ok(());
+        }
+        self.doubt_credentials(status);
+        let text = said(shown, status, "");
+        Err(PublishError::new(PublishErrorKind::Unavailable, text))
+    }
+
+    async fn client(&self) -> Result<&Client, PublishError> {
+        let make = || client::build(&self.config);
+        self.client.get_or_try_init(make).await
+    }
+
+    async fn judge(
+        &self,
+        answer: Response,
+        message: &Message,
+        destination: &str,
+        loaded: &Arc<Loaded>,
+    ) -> Result<(), PublishError> {
+        let status = answer.status();
+        let retry_after = answer::retry_after(answer.headers(), SystemTime::now());
+        let verdict = status::judge(status.as_u16(), retry_after, &self.config.permanent);
+        if verdict == Verdict::Accepted {
+            self.evidence.confirm(destination, &message.id);
+        }
+        let beginning = answer::body(answer).await;
+        let kind = match verdict {
+            Verdict::Accepted => return Ok(()),
+            Verdict::Failed(kind) => kind,
+            Verdict::Doubtful => PublishErrorKind::Unavailable,
+        };
+        self.doubt_credentials(status);
+        let shown = if self.config.excerpt {
+            answer::excerpt(&beginning, &loaded.hidden)
+        } else {
+            String::new()
+        };
+        let failure = PublishError::new(kind, said(destination, status, &shown));
+        let failure = match retry_after {
+            Some(delay) => failure.with_retry_after(delay),
+            None => failure,
+        };
+        Err(match verdict {
+            Verdict::Doubtful => self.weighed(message, destination, Doubt::Failed, failure),
+            _ => failure,
+        })
+    }
+
+    /// The failure as one of the message, if others show that it is.
+    fn weighed(
+        &self,
+        message: &Message,
+        destination: &str,
+        doubt: Doubt,
+        failure: PublishError,
+    ) -> PublishError {
+        if !self.evidence.blames(destination, &message.id, doubt) {
+            return failure;
+        }
+        PublishError {
+            kind: PublishErrorKind::Unknown,
+            text: format!("{}, while it took other messages", failure.text),
+            ..failure
+        }
+    }
+
+    fn silent(&self, shown: &str) -> PublishError {
+        let text = format!("{shown} did not answer within {:?}", self.config.timeout);
+        PublishError::new(PublishErrorKind::Unavailable, text)
+    }
+
+    /// A file with credentials may have been renewed.
+    fn doubt_credentials(&self, status: StatusCode) {
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            self.files.forget();
+        }
+    }
+}
+
+fn post(url: &Url, parts: &Parts) -> Request {
+    let mut request = Request::new(Method::POST, url.clone());
+    *request.headers_mut() = parts.headers.clone();
+    *request.body_mut() = Some(Body::from(parts.body.clone()));
+    request
+}
+
+/// Sends a request, and once more if its connection was lost: a receiver may have closed one that was idle at that very moment.
+/// What comes twice has the same id, as after any lost answer.
+async fn twice(client: &Client, request: impl Fn() -> Request) -> Result<Response, reqwest::Error> {
+    match client.execute(request()).await {
+        Err(error) if failure::stage(&error) == Stage::Lost => client.execute(request()).await,
+        answered => answered,
+    }
+}
+
+/// What a receiver answered, for people.
+fn said(shown: &str, status: StatusCode, excerpt: &str) -> String {
+    let mut text = format!("{shown} answered {status}");
+    let advice = status::advice(status.as_u16());
+    if !advice.is_empty() {
+        text = format!("{text}: {advice}");
+    }
+    if !excerpt.is_empty() {
+        text = format!("{text}: {excerpt}");
+    }
+    text
+}
+
+/// The time of a try, in Unix seconds.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs())
+}
