@@ -32,8 +32,14 @@ use clap::{
     Parser,
     error::{ContextKind, ErrorKind},
 };
+use mimalloc::MiMalloc;
 
 use crate::{args::Cli, config::Arguments, exit::Exit, failure::Failure, output::Output};
+
+/// A message is allocated in one thread and freed in another, which the allocators of C libraries do slowly, that of musl most
+/// of all.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::gather(env::args_os().collect()) {

@@ -100,20 +100,7 @@ fn target(parameters: &mut Parameters) -> Result<Target, InvalidParameter> {
 }
 
 fn decode(name: &'static str, text: &str) -> Result<String, InvalidUrl> {
-    if text
-        .split('%')
-        .skip(1)
-        .any(|after| !begins_with_two_digits(after))
-    {
-        return Err(part(name, "percent-encoded"));
-    }
-    percent_decode(text).ok_or(part(name, "UTF-8"))
-}
-
-fn begins_with_two_digits(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    let mut digit = || bytes.next().is_some_and(|byte| byte.is_ascii_hexdigit());
-    digit() && digit()
+    percent_decode(text).ok_or(part(name, "percent-encoded UTF-8"))
 }
 
 fn part(part: &'static str, wanted: &'static str) -> InvalidUrl {

@@ -167,7 +167,7 @@ fn given(text: &str) -> Result<Option<String>, InvalidUrl> {
 }
 
 fn decoded(text: &str) -> Result<String, InvalidUrl> {
-    let problem = || InvalidUrl::Syntax("its percent escapes are no UTF-8".to_owned());
+    let problem = || InvalidUrl::Syntax("write % as %25, and what is escaped in UTF-8".to_owned());
     percent_decode(text).ok_or_else(problem)
 }
 

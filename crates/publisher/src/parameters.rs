@@ -110,7 +110,7 @@ impl Parameters {
             }
             let decoded = percent_decode(value).filter(|_| !value.contains('#'));
             let decoded = decoded.ok_or_else(|| {
-                let problem = "write # as %23, and what is escaped in UTF-8";
+                let problem = "write # as %23, % as %25, and what is escaped in UTF-8";
                 InvalidParameter::value(name, value, problem)
             })?;
             found.push((name, decoded));
@@ -234,10 +234,19 @@ impl Parameters {
     }
 }
 
-/// A part of a URL without its percent escapes; `None` if they are no UTF-8.
+/// A part of a URL without its percent escapes; `None` if a percent sign begins none, or they are no UTF-8.
 pub fn percent_decode(text: &str) -> Option<String> {
+    if !text.split('%').skip(1).all(begins_with_two_digits) {
+        return None;
+    }
     let decoded = percent_decode_str(text).decode_utf8().ok()?;
     Some(decoded.into_owned())
+}
+
+fn begins_with_two_digits(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let mut digit = || bytes.next().is_some_and(|byte| byte.is_ascii_hexdigit());
+    digit() && digit()
 }
 
 #[cfg(test)]
@@ -254,6 +263,14 @@ mod tests {
     fn refused(query: &str) -> String {
         let refused = Parameters::read(query, &KNOWN).unwrap_err();
         refused.to_string()
+    }
+
+    #[test]
+    fn a_percent_sign_begins_an_escape_or_the_text_is_refused() {
+        assert_eq!(percent_decode("a%25%c3%A9").as_deref(), Some("a%é"));
+        for text in ["%", "a%2", "%zz", "%%", "5%-", "%ff"] {
+            assert_eq!(percent_decode(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -45,6 +45,10 @@ const SMALL: Scale = Scale {
     rounds: 1,
 };
 
+/// That of the program `outbox`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let scale = if env::var_os("OUTBOX_BENCH_SMALL").is_some() {
         SMALL

@@ -35,7 +35,7 @@ pub(crate) async fn drain(
     count: usize,
 ) -> Duration {
     let config = RelayConfig {
-        batch: 2 * UNDER_WAY,
+        batch: UNDER_WAY,
         concurrency: UNDER_WAY,
         ..RelayConfig::default()
     };
