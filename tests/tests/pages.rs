@@ -62,7 +62,7 @@ fn every_test_that_a_page_cites_exists() {
     let sources = sources_of(&["crates", "tests", "migrations", "xtask"]);
     let brokers = page("brokers.md");
     let (_, shown) = brokers.split_once("\n## How it is shown\n").unwrap();
-    let text = page("guarantees.md") + &page("performance.md") + shown;
+    let text = page("guarantees.md") + &page("performance.md") + &page("interop.md") + shown;
     let cited: BTreeSet<&str> = code_spans(&text)
         .into_iter()
         .filter(|span| is_test_name(span))

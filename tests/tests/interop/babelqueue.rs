@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::{
     envelopes::JOBS,
     python::{Bytes, python},
+    read::Arrival,
 };
 
 /// What a handler was given, and the bytes of it.
@@ -22,6 +23,12 @@ pub(crate) struct Seen {
     pub(crate) attempts: i64,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) replay: bool,
+}
+
+impl Arrival for Seen {
+    fn id(&self) -> &str {
+        &self.id
+    }
 }
 
 impl Seen {
@@ -112,62 +119,7 @@ pub(crate) fn publish(url: &str, queue: &str, messages: &[Message]) {
     python::<()>("babelqueue_publisher.py", &[url, queue, path]);
 }
 
-/// C2, D1, O11: everything that was saved was seen once as it is expected, of each ordering key in the order of saving, and nothing else.
-pub(crate) fn judge(saved: &[Message], expect: impl Fn(&Message) -> Seen, seen: &[Seen]) {
-    let keys: BTreeMap<_, _> = saved
-        .iter()
-        .map(|message| (message.id.as_str(), message.key.as_ref()))
-        .collect();
-    let key_of = |one: &Seen| {
-        let key = keys.get(&*one.id);
-        let key = key.unwrap_or_else(|| panic!("nobody saved {one:?}"));
-        (one.queue.clone(), *key)
-    };
-    let by_key = |all: &mut dyn Iterator<Item = Seen>| {
-        let mut by_key = BTreeMap::<_, Vec<_>>::new();
-        for one in all {
-            by_key.entry(key_of(&one)).or_default().push(one);
-        }
-        by_key
-    };
-    let found = by_key(&mut seen.iter().cloned());
-    let wanted = by_key(&mut saved.iter().map(expect));
-    for (key, wanted) in &wanted {
-        assert_eq!(found.get(key), Some(wanted), "what was seen of {key:?}");
-    }
-    assert_eq!(found.len(), wanted.len(), "nothing else was seen");
-}
-
 /// A name that no other test uses, not even in another run.
 pub(crate) fn fresh(name: &str) -> String {
     format!("{name}-{:016x}", rand::random::<u64>())
-}
-
-mod tests {
-    use super::*;
-    use crate::envelopes::envelopes;
-
-    #[test]
-    fn what_is_lost_late_foreign_twice_or_changed_is_found() {
-        let saved = envelopes("orders", 1);
-        let all: Vec<_> = saved.iter().map(Seen::of).collect();
-        judge(&saved, Seen::of, &all);
-        let found = |change: &dyn Fn(&mut Vec<Seen>)| {
-            let mut seen = all.clone();
-            change(&mut seen);
-            std::panic::catch_unwind(|| judge(&saved, Seen::of, &seen)).is_err()
-        };
-        assert!(found(&|seen| drop(seen.pop())), "lost");
-        assert!(found(&|seen| seen.swap(0, 4)), "late in its key");
-        assert!(!found(&|seen| seen.swap(0, 1)), "late, but of another key");
-        assert!(found(&|seen| seen[0].id = "foreign".into()), "foreign");
-        assert!(found(&|seen| seen.push(all[3].clone())), "twice");
-        assert!(found(&|seen| seen[3].body.0.push(b' ')), "a byte more");
-        assert!(found(&|seen| seen[3].queue.push('s')), "elsewhere");
-        assert!(found(&|seen| seen[3].attempts += 1), "another count");
-        assert!(
-            found(&|seen| seen[3].headers = [("a".into(), "b".into())].into()),
-            "headers"
-        );
-    }
 }

@@ -3,10 +3,10 @@
 use std::fs;
 
 use outbox::{
-    Relay, postgres_sqlx::PostgresStore, publisher::Publisher, rabbitmq::RabbitMqPublisher,
-    redis::RedisPublisher,
+    Relay, nats::NatsPublisher, postgres_sqlx::PostgresStore, publisher::Publisher,
+    rabbitmq::RabbitMqPublisher, redis::RedisPublisher,
 };
-use outbox_test_servers::{Cluster, Options, Postgres, RabbitMq, Redis};
+use outbox_test_servers::{Cluster, Nats, Options, Postgres, RabbitMq, Redis};
 use serde::Deserialize;
 use sqlx::{AssertSqlSafe, Executor, PgPool};
 
@@ -90,7 +90,8 @@ fn replace(code: &str, from: &str, to: &str) -> String {
 }
 
 fn run(code: &str, topic: &str, calls: usize) -> Vec<Handled> {
-    let code = replace(code, "\"orders\"", &format!("\"{topic}\""));
+    let code = code.replace("\"orders\"", &format!("\"{topic}\""));
+    assert!(code.contains(topic), "the code names no topic:\n{code}");
     python("page.py", &[&code, &calls.to_string()])
 }
 
@@ -105,6 +106,7 @@ fn handled(id: u32, trace: Option<&str>) -> Handled {
 async fn the_code_of_the_page_does_what_the_page_says() {
     let shop = Shop::open().await;
     let (redis, rabbitmq) = (Redis::shared().unwrap(), RabbitMq::shared().unwrap());
+    let nats = Nats::shared().unwrap();
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let others = |seen: &[Handled]| {
         // Each of its own key, so the order among them is not said.
@@ -143,5 +145,16 @@ async fn the_code_of_the_page_does_what_the_page_says() {
         "amqp://localhost",
         rabbitmq.url(),
     );
+    others(&run(&code, &topic, 3));
+
+    let (topic, subjects) = (fresh("orders"), fresh("events"));
+    let publisher = format!(
+        "{}?subject={subjects}.{{topic}}&stream={subjects}&create_stream=true",
+        nats.url()
+    );
+    shop.save_and_publish(&topic, NatsPublisher::new(&publisher).unwrap())
+        .await;
+    let code = replace(&consumer(".jetstream()"), "nats://localhost", nats.url());
+    let code = replace(&code, "events.orders", &format!("{subjects}.{topic}"));
     others(&run(&code, &topic, 3));
 }

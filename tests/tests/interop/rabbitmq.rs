@@ -7,8 +7,9 @@ use outbox::{Message, envelope::projection, rabbitmq::RabbitMqPublisher};
 use outbox_test_servers::{RabbitMq, Shared};
 
 use crate::{
-    babelqueue::{Consumer, Seen, fresh, judge, publish},
+    babelqueue::{Consumer, Seen, fresh, publish},
     envelopes::{envelopes, no_envelopes, plain, tried},
+    read::judge,
     stand::Stand,
 };
 

@@ -6,8 +6,9 @@ use outbox::redis::RedisPublisher;
 use outbox_test_servers::{Redis, Shared};
 
 use crate::{
-    babelqueue::{Consumer, Seen, fresh, judge, publish},
+    babelqueue::{Consumer, Seen, fresh, publish},
     envelopes::{envelopes, no_envelopes, plain, tried},
+    read::judge,
     stand::Stand,
 };
 
