@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -68,21 +68,34 @@ impl Client {
     ) -> Result<Metadata, KafkaError> {
         let client = Arc::clone(self);
         let fetch = move || {
-            let producer = client.producer().client();
-            producer.fetch_metadata(topic.as_deref(), timeout)
+            let asked = client.producer().client();
+            let fetched = asked.fetch_metadata(topic.as_deref(), timeout);
+            if fetched.is_ok() {
+                client.reports().set_trouble(None);
+            }
+            fetched
         };
         joined(spawn_blocking(fetch).await)
     }
 
-    /// Whether it can never deliver anything again, and why: its numbering of records has lost touch with the brokers'.
+    /// Whether it can never deliver anything again, and why.
     pub(crate) fn fatal(&self) -> Option<String> {
         let (code, text) = self.producer().client().fatal_error()?;
         Some(format!("{code}: {text}"))
     }
 
+    /// How many records were confirmed so far.
+    pub(crate) fn confirmed(&self) -> u64 {
+        self.reports().confirmed.load(Ordering::Relaxed)
+    }
+
     /// What the library complained about since it last delivered something.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.producer().client().context().trouble()
+        self.reports().trouble()
+    }
+
+    fn reports(&self) -> &Reports {
+        self.producer().client().context()
     }
 
     fn producer(&self) -> &ThreadedProducer<Reports> {
@@ -116,6 +129,7 @@ impl Drop for Client {
 /// Where the library reports to, from a thread of its own.
 #[derive(Default)]
 struct Reports {
+    confirmed: AtomicU64,
     is_troubled: AtomicBool,
     trouble: Mutex<Option<String>>,
 }
@@ -159,8 +173,11 @@ impl ProducerContext for Reports {
                 Err(code.unwrap_or(RDKafkaErrorCode::Unknown))
             }
         };
-        if verdict.is_ok() && self.is_troubled.load(Ordering::Relaxed) {
-            self.set_trouble(None);
+        if verdict.is_ok() {
+            self.confirmed.fetch_add(1, Ordering::Relaxed);
+            if self.is_troubled.load(Ordering::Relaxed) {
+                self.set_trouble(None);
+            }
         }
         // Nobody hears it if the call was dropped.
         let _ = told.send(verdict);

@@ -20,6 +20,8 @@ pub struct KafkaConfig {
     /// The topic of Kafka that a message goes to: the path of the URL. Of the placeholders only `{topic}` can stand in it.
     /// By default the message's own topic.
     pub topic: Template,
+    /// Whether brokers that make topics by themselves may make one that is missing: `create_topics`. By default they may not.
+    pub create_topics: bool,
     /// How batches of records are compressed: `compression`. By default they are not.
     pub compression: Compression,
     /// The most bytes in one batch of records, unless a record is larger: `batch_bytes`. By default 1,000,000.
@@ -55,6 +57,7 @@ impl Default for KafkaConfig {
             ca: None,
             credentials: None,
             topic: Template::topic(),
+            create_topics: false,
             compression: Compression::None,
             batch_bytes: 1_000_000,
             linger: Duration::ZERO,

@@ -16,8 +16,8 @@ pub(crate) enum Fault {
     Forbidden,
     /// The brokers refuse the user, or what it does.
     Refused,
-    /// The producer can deliver nothing any more.
-    Fatal,
+    /// The brokers and the producer number its records differently, which it does not mend by itself.
+    Numbering,
     /// Another record of its batch.
     Neighbor,
     /// Anything else, which says this.
@@ -42,7 +42,14 @@ pub(crate) fn of(code: Code) -> Fault {
         | Code::IllegalSASLState
         | Code::SecurityDisabled
         | Code::SSL => Fault::Refused,
-        Code::Fatal => Fault::Fatal,
+        Code::Fatal
+        | Code::OutOfOrderSequenceNumber
+        | Code::DuplicateSequenceNumber
+        | Code::InvalidProducerEpoch
+        | Code::InvalidProducerIdMapping
+        | Code::UnknownProducerId
+        | Code::ProducerFenced
+        | Code::Inconsistent => Fault::Numbering,
         Code::InvalidDifferentRecord => Fault::Neighbor,
         other => Fault::Other(kind(other)),
     }
@@ -94,14 +101,7 @@ fn kind(code: Code) -> PublishErrorKind {
         | Code::UnsupportedVersion
         | Code::UnsupportedFeature
         | Code::UnsupportedCompressionType
-        | Code::InvalidRequiredAcks
-        // The numbering of records, which begins anew by itself or with a new producer.
-        | Code::OutOfOrderSequenceNumber
-        | Code::InvalidProducerEpoch
-        | Code::InvalidProducerIdMapping
-        | Code::UnknownProducerId
-        | Code::ProducerFenced
-        | Code::Inconsistent => Unavailable,
+        | Code::InvalidRequiredAcks => Unavailable,
         _ => Unknown,
     }
 }
@@ -110,7 +110,7 @@ impl Fault {
     /// What it says about the message.
     pub(crate) fn kind(self) -> PublishErrorKind {
         match self {
-            Self::Timeout | Self::Missing | Self::Forbidden | Self::Refused | Self::Fatal => {
+            Self::Timeout | Self::Missing | Self::Forbidden | Self::Refused | Self::Numbering => {
                 Unavailable
             }
             Self::Neighbor => Interrupted,
@@ -144,6 +144,7 @@ mod tests {
             (Unavailable, Code::NotEnoughReplicas),
             (Unavailable, Code::KafkaStorageError),
             (Unavailable, Code::Fatal),
+            (Unavailable, Code::ProducerFenced),
             (Throttled, Code::QueueFull),
             (Throttled, Code::ThrottlingQuotaExceeded),
             (TooLarge, Code::MessageSizeTooLarge),

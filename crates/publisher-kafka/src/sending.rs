@@ -1,12 +1,11 @@
 //! One run on its way: each message is sent when the one before it was confirmed.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use outbox_message::{Delivery, Message};
 use outbox_publisher::{PublishError, PublishErrorKind, Published, Run};
 
 use crate::{
-    client::Client,
     failure::{self, Fault},
     link::Link,
     target::Target,
@@ -54,30 +53,35 @@ impl<'a> Sending<'a> {
         }
     }
 
+    /// Hands a message to the client of this link.
+    ///
+    /// A client whose numbering of records has come to an end is given up. So is one that confirmed nothing in a whole message
+    /// timeout: it may be the brokers, and then another one does no better, but a client can also be stuck where its cluster has lost
+    /// what it knew of it.
     async fn deliver(&self, link: &Link, message: &Message) -> Result<(), Refusal> {
         let client = link.client().await;
         let client = client.map_err(|error| Refusal::Error(self.target.no_client(error)))?;
         if self.began.elapsed() >= self.target.config.message_timeout {
             return Err(Refusal::Error(late()));
         }
+        let before = client.confirmed();
         match client.deliver(message, self.topic).await {
             Ok(()) => Ok(()),
             Err(code) => {
-                let fault = replace_if_fatal(link, &client, failure::of(code));
+                let mut fault = failure::of(code);
+                // A fatal error of the producer is the reason, whatever the code of this record.
+                if client.fatal().is_some() {
+                    fault = Fault::Numbering;
+                }
+                let is_silent = fault == Fault::Timeout && client.confirmed() == before;
+                if is_silent || fault == Fault::Numbering {
+                    link.forget(&client);
+                }
                 let error = self.target.not_delivered(self.topic, &client, fault, code);
                 Err(Refusal::Fault(fault, error))
             }
         }
     }
-}
-
-/// A producer that can deliver nothing any more is given up, whatever the code of this record.
-fn replace_if_fatal(link: &Link, client: &Arc<Client>, fault: Fault) -> Fault {
-    if client.fatal().is_none() {
-        return fault;
-    }
-    link.forget(client);
-    Fault::Fatal
 }
 
 /// Why a record was not delivered.

@@ -9,7 +9,7 @@ use crate::{Compression, KafkaConfig};
 /// Which of its two clients a publisher sets up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Sends records in batches. A topic that is missing is made by brokers that make topics of themselves.
+    /// Sends records in batches.
     Batching,
     /// Sends every record in a request of its own, and looks at what there is without making a topic.
     Single,
@@ -49,11 +49,13 @@ pub(crate) fn of(config: &KafkaConfig, role: Role) -> ClientConfig {
         .set("topic.metadata.propagation.max.ms", "0")
         // Nothing is told to brokers that collect statistics of their clients.
         .set("enable.metrics.push", "false");
-    if role == Role::Single {
-        settings
-            .set("batch.num.messages", "1")
-            .set("allow.auto.create.topics", "false");
+    let is_single = role == Role::Single;
+    if is_single {
+        settings.set("batch.num.messages", "1");
     }
+    // Unless it is told otherwise the library lets brokers make topics, of whatever name a producer asks for.
+    let may_create = config.create_topics && !is_single;
+    settings.set("allow.auto.create.topics", may_create.to_string());
     security(config, &mut settings);
     settings
 }
@@ -112,6 +114,7 @@ mod tests {
             assert_eq!(taken("security.protocol"), "sasl_plaintext");
             let is_single = role == Role::Single;
             assert_eq!(taken("batch.num.messages") == "1", is_single);
+            assert_eq!(taken("allow.auto.create.topics"), "false");
         }
     }
 }

@@ -112,12 +112,14 @@ impl Target {
                 "{address} refuses this user or what it does ({code}){}",
                 why(client)
             ),
-            Fault::Fatal => {
+            Fault::Numbering => {
                 let why = client.fatal().unwrap_or_else(|| code.to_string());
-                format!("the producer for {address} has ended and is replaced ({why})")
+                format!(
+                    "{address} and this producer number its records differently, so it is replaced ({why})"
+                )
             }
             Fault::Neighbor | Fault::Other(_) => {
-                format!("a record of topic {topic} was not taken by {address}: {code}")
+                format!("{address} did not take a record of topic {topic}: {code}")
             }
         };
         PublishError::new(fault.kind(), text).with_source(KafkaError::MessageProduction(code))

@@ -9,7 +9,8 @@ use crate::{Compression, Credentials, InvalidUrl, KafkaConfig, Mechanism};
 const DEFAULT_PORT: u16 = 9092;
 
 /// All parameters, in the order in which people read of them.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 8] = [
+    "create_topics",
     "compression",
     "batch_bytes",
     "linger_ms",
@@ -61,6 +62,7 @@ pub(crate) fn read(url: &str) -> Result<KafkaConfig, InvalidUrl> {
         config.topic = text.parse().map_err(InvalidUrl::Template)?;
     }
     let mut parameters = Parameters::read(query, &KNOWN)?;
+    config.create_topics = parameters.flag("create_topics")?;
     if let Some(compression) = parameters.choice("compression", &COMPRESSIONS)? {
         config.compression = compression;
     }
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_url_is_read() {
-        let url = "kafka://sh%40p:p%3Ass%2F@a,b:9093/shop.{topic}?compression=lz4&batch_bytes=5000&linger_ms=3\
+        let url = "kafka://sh%40p:p%3Ass%2F@a,b:9093/shop.{topic}?create_topics=true&compression=lz4&batch_bytes=5000&linger_ms=3\
                    &message_timeout=7&connect_timeout=2&sasl=plain";
         let expected = KafkaConfig {
             servers: vec!["a".into(), "b:9093".into()],
@@ -144,6 +146,7 @@ mod tests {
                 mechanism: Mechanism::Plain,
             }),
             topic: "shop.{topic}".parse().unwrap(),
+            create_topics: true,
             compression: Compression::Lz4,
             batch_bytes: 5_000,
             linger: Duration::from_millis(3),
@@ -195,7 +198,7 @@ mod tests {
             ("kafka://h/{job}", "there is no {job}"),
             (
                 "kafka://h?topic=x",
-                "unknown parameter topic; known are compression,",
+                "unknown parameter topic; known are create_topics,",
             ),
             ("kafka://h?ca=/a&ca=/b", "ca stands there twice"),
             ("kafka://h?compression=gzip", "write none or lz4 or snappy"),

@@ -15,4 +15,5 @@ mod cluster;
 #[path = "../support/publishing.rs"]
 mod publishing;
 #[path = "../support/reader.rs"]
+#[allow(dead_code, reason = "each program of tests uses its part")]
 mod reader;

@@ -80,6 +80,27 @@ async fn f3_a_missing_topic_is_named_and_used_when_it_is_there() {
 }
 
 #[tokio::test]
+async fn f3_a_topic_that_is_removed_is_missing_and_used_again_when_it_is_back() {
+    let cluster = Cluster::new();
+    let publisher = cluster.publisher("message_timeout=4");
+    confirm(&publisher, &numbered("t", "k", 2)).await;
+    cluster.topic_error("t", UNKNOWN_TOPIC);
+    cluster.refuse(&[UNKNOWN_TOPIC]);
+    for _ in 0..2 {
+        let failure = fail(&publisher, &[message("t", "k", "k:3")]).await;
+        assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
+        assert!(failure.text.contains("topic t does not exist"), "{failure}");
+    }
+    cluster.topic_error("t", NO_ERROR);
+    let publishing = async {
+        let run = [message("t", "k", "k:3")];
+        while publish(&publisher, &run).await.confirmed < 1 {}
+    };
+    timeout(Duration::from_secs(30), publishing).await.unwrap();
+    assert_eq!(cluster.texts(), ["k:1", "k:2", "k:3"]);
+}
+
+#[tokio::test]
 async fn f3_a_topic_that_may_not_be_written_to_is_unavailable() {
     let cluster = Cluster::new();
     let publisher = cluster.publisher("message_timeout=4");

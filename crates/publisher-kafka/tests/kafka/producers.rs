@@ -22,7 +22,7 @@ async fn a_fatal_error_of_the_producer_makes_a_new_one() {
         cluster.refuse(&[OUT_OF_ORDER]);
         let failure = fail(&publisher, &run[first + 1..first + 2]).await;
         assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
-        assert!(failure.text.contains("is replaced"), "{failure}");
+        assert!(failure.text.contains("it is replaced"), "{failure}");
         confirm(&publisher, &run[first + 1..first + 2]).await;
     }
     assert_eq!(cluster.texts(), ["k:1", "k:2", "k:3", "k:4"]);

@@ -32,20 +32,24 @@ impl Stored {
 
 /// Everything in a partition, in its order. There is nothing in one that does not exist.
 pub(crate) fn partition(port: u16, topic: &str, partition: i32) -> Vec<Stored> {
+    let mut stored = Vec::new();
+    follow(port, topic, partition, &mut stored);
+    stored
+}
+
+/// Adds what came to a partition since the last time.
+pub(crate) fn follow(port: u16, topic: &str, partition: i32, stored: &mut Vec<Stored>) {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let patience = Some(Duration::from_secs(30));
     connection.set_read_timeout(patience).unwrap();
-    let mut stored: Vec<Stored> = Vec::new();
     loop {
         let next = i64::try_from(stored.len()).unwrap();
-        connection
-            .write_all(&fetch(topic, partition, next))
-            .unwrap();
+        let request = fetch(topic, partition, next);
+        connection.write_all(&request).unwrap();
         let fetched = Fetched::read(&answer(&mut connection).unwrap());
         stored.extend(records(&fetched.records, next));
-        let missing = i64::try_from(stored.len()).unwrap() < fetched.end;
-        if !missing {
-            return stored;
+        if i64::try_from(stored.len()).unwrap() >= fetched.end {
+            return;
         }
     }
 }

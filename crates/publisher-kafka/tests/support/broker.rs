@@ -1,0 +1,60 @@
+//! A server of the Kafka protocol that one test has for itself, with a proxy before it.
+
+use outbox_publisher_kafka::KafkaPublisher;
+use outbox_test_servers::{Kafka, KafkaOptions, Proxy};
+
+use crate::reader::{self, Stored};
+
+/// The topic, which has one partition, so that its records have an order among them.
+pub(crate) const TOPIC: &str = "orders.created";
+
+pub(crate) struct Broker {
+    pub(crate) server: Kafka,
+    /// Where the server tells its clients to connect.
+    pub(crate) proxy: Proxy,
+    stored: Vec<Stored>,
+}
+
+impl Broker {
+    /// A server with the topic.
+    pub(crate) fn start() -> Self {
+        let mut broker = Self::empty();
+        broker.create();
+        broker
+    }
+
+    /// A server without any topic.
+    pub(crate) fn empty() -> Self {
+        let proxy = Proxy::to_nobody().unwrap();
+        let advertised = Some(proxy.port());
+        let server = Kafka::start(KafkaOptions {
+            advertised,
+            ..KafkaOptions::default()
+        })
+        .unwrap();
+        proxy.lead_to(server.port());
+        Self {
+            server,
+            proxy,
+            stored: Vec::new(),
+        }
+    }
+
+    /// Makes the topic.
+    pub(crate) fn create(&mut self) {
+        self.server.create_topic(TOPIC, 1).unwrap();
+        self.stored.clear();
+    }
+
+    /// Everything in the topic, in its order.
+    pub(crate) fn stored(&mut self) -> &[Stored] {
+        reader::follow(self.server.port(), TOPIC, 0, &mut self.stored);
+        &self.stored
+    }
+
+    /// A publisher through the proxy.
+    pub(crate) fn publisher(&self, parameters: &str) -> KafkaPublisher {
+        let url = format!("{}/?{parameters}", self.server.url());
+        KafkaPublisher::new(&url).unwrap()
+    }
+}
