@@ -59,11 +59,7 @@ impl Needs {
             ),
             Origin::Brought(_) => Error::new(
                 format!("{name} is not here yet"),
-                format!(
-                    "cargo xtask services up brings it, and so does cargo xtask test; \
-                     or set {} to the URL of a server for tests",
-                    self.variable
-                ),
+                "cargo xtask services up brings it, and so does cargo xtask test",
             ),
         })
     }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use outbox::publisher::Publisher;
 
+mod kafka;
 mod nats;
 mod rabbitmq;
 mod redis;
 
+pub(crate) use kafka::KafkaTopic;
 pub(crate) use nats::NatsStream;
 pub(crate) use rabbitmq::RabbitMqQueue;
 pub(crate) use redis::{RedisList, RedisStream};
@@ -18,6 +20,9 @@ pub(crate) const TOPIC: &str = "orders";
 /// A broker with a place for [`TOPIC`]. Its calls may block their thread.
 pub(crate) trait Place: Sized + Send {
     const NAME: &'static str;
+
+    /// By how much fewer probes are waited for while it is down, if each takes long.
+    const FEWER_PROBES: usize = 1;
 
     async fn start() -> Self;
 

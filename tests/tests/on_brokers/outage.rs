@@ -9,7 +9,7 @@ use outbox::{
 };
 
 use crate::{
-    brokers::{NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
+    brokers::{KafkaTopic, NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
     hearing::{Heard, Hearing},
     relays::{Running, hasty, judge, messages, until},
     report, soak,
@@ -38,9 +38,15 @@ async fn f3_case_18_case_24_an_outage_of_redis_streams_kills_nothing() {
     outage::<RedisStream>().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn f3_case_18_case_24_an_outage_of_kafka_kills_nothing() {
+    outage::<KafkaTopic>().await;
+}
+
 /// The probes of half an hour; the short form takes fewer.
 async fn outage<P: Place>() {
     let (pending, probes) = if soak() { (10_000, 1_800) } else { (1_000, 50) };
+    let probes = probes / P::FEWER_PROBES;
     let mut broker = P::start().await;
     let store = MemoryStore::new();
     let messages = messages(pending, 100);

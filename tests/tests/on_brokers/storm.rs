@@ -11,7 +11,7 @@ use outbox::{
 };
 
 use crate::{
-    brokers::{NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
+    brokers::{KafkaTopic, NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
     hearing::{Heard, Hearing},
     refusing::Refusing,
     relays::{Running, hasty, judge, messages, until},
@@ -41,6 +41,11 @@ async fn nothing_is_lost_and_o11_holds_on_redis_lists() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_and_o11_holds_on_redis_streams() {
     storm::<RedisStream>().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_and_o11_holds_on_kafka() {
+    storm::<KafkaTopic>().await;
 }
 
 async fn storm<P: Place>() {
