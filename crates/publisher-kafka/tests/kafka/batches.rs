@@ -42,7 +42,7 @@ async fn f5_no_neighbor_of_a_refused_record_is_judged() {
     const KEYS: usize = 20;
     let cluster = Cluster::new();
     // They wait for each other, and so go out as one batch.
-    let publisher = cluster.publisher("message_timeout=4&linger_ms=300");
+    let publisher = cluster.publisher("message_timeout=30&linger_ms=300");
     confirm(&publisher, &[message("t", "warm", "up")]).await;
     cluster.refuse(&[INVALID_RECORD]);
     let runs: Vec<_> = (0..KEYS)

@@ -39,7 +39,7 @@ async fn a_key_has_the_partition_that_a_java_client_gives_it() {
     const PARTITIONS: i32 = 17;
     let cluster = Cluster::new();
     cluster.create("wide", PARTITIONS);
-    let publisher = cluster.publisher("message_timeout=4");
+    let publisher = cluster.publisher("");
     // Hashes of Kafka's own tests of its partitioner.
     for (key, hash) in [
         ("21", -973_932_308_i32),

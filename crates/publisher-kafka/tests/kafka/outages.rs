@@ -20,7 +20,7 @@ use crate::{
 #[tokio::test]
 async fn f3_brokers_that_are_down_are_unavailable_with_the_reason_until_they_are_up() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("");
+    let publisher = cluster.publisher("message_timeout=2");
     let run = numbered("t", "k", 3);
     confirm(&publisher, &run[..1]).await;
     cluster.down();
@@ -38,7 +38,7 @@ async fn f3_brokers_that_are_down_are_unavailable_with_the_reason_until_they_are
         assert_eq!(failure.kind, PublishErrorKind::Unavailable, "{failure:?}");
     }
     cluster.up();
-    let patient = cluster.publisher("message_timeout=30");
+    let patient = cluster.publisher("");
     confirm(&patient, &run[1..]).await;
     confirm(&patient, &run[..1]).await;
     patient.reach().await.unwrap();
@@ -48,7 +48,7 @@ async fn f3_brokers_that_are_down_are_unavailable_with_the_reason_until_they_are
 #[tokio::test]
 async fn f3_a_record_that_waits_for_a_broker_goes_out_when_it_is_up() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=30");
+    let publisher = cluster.publisher("");
     let run = numbered("t", "k", 2);
     confirm(&publisher, &run[..1]).await;
     cluster.down();
@@ -59,7 +59,7 @@ async fn f3_a_record_that_waits_for_a_broker_goes_out_when_it_is_up() {
 #[tokio::test]
 async fn f3_a_missing_topic_is_named_and_used_when_it_is_there() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=4");
+    let publisher = cluster.publisher("");
     let topic = Topic::new("t").unwrap();
     cluster.topic_error("t", UNKNOWN_TOPIC);
     for _ in 0..2 {
@@ -82,7 +82,7 @@ async fn f3_a_missing_topic_is_named_and_used_when_it_is_there() {
 #[tokio::test]
 async fn f3_a_topic_that_is_removed_is_missing_and_used_again_when_it_is_back() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=4");
+    let publisher = cluster.publisher("");
     confirm(&publisher, &numbered("t", "k", 2)).await;
     cluster.topic_error("t", UNKNOWN_TOPIC);
     cluster.refuse(&[UNKNOWN_TOPIC]);
@@ -103,7 +103,7 @@ async fn f3_a_topic_that_is_removed_is_missing_and_used_again_when_it_is_back() 
 #[tokio::test]
 async fn f3_a_topic_that_may_not_be_written_to_is_unavailable() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=4");
+    let publisher = cluster.publisher("");
     confirm(&publisher, &numbered("t", "k", 1)).await;
     cluster.refuse(&[FORBIDDEN]);
     let failure = fail(&publisher, &numbered("t", "k", 1)).await;
@@ -128,9 +128,9 @@ async fn a_check_makes_no_topic() {
 #[tokio::test]
 async fn d2_the_fate_of_every_record_of_a_call_is_known_within_two_message_timeouts() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=2");
+    let publisher = cluster.publisher("message_timeout=4");
     confirm(&publisher, &[message("t", "k", "k:0")]).await;
-    cluster.slow(Duration::from_millis(500));
+    cluster.slow(Duration::from_secs(1));
     let ended = publish(&publisher, &numbered("t", "k", 20)).await;
     let failure = ended.failure.unwrap();
     assert_eq!(failure.kind, PublishErrorKind::Interrupted, "{failure:?}");
@@ -145,7 +145,7 @@ async fn d2_the_fate_of_every_record_of_a_call_is_known_within_two_message_timeo
 async fn o11_a_record_of_a_dropped_call_is_never_behind_a_later_one_of_its_key() {
     const KEYS: usize = 20;
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=30");
+    let publisher = cluster.publisher("");
     confirm(&publisher, &[message("t", "k", "first")]).await;
     cluster.down();
     let runs: Vec<_> = (0..KEYS)

@@ -15,7 +15,7 @@ use crate::{
 #[tokio::test]
 async fn a_fatal_error_of_the_producer_makes_a_new_one() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=4");
+    let publisher = cluster.publisher("");
     let run = numbered("t", "k", 4);
     for first in [0, 2] {
         confirm(&publisher, &run[first..=first]).await;
@@ -31,7 +31,7 @@ async fn a_fatal_error_of_the_producer_makes_a_new_one() {
 #[tokio::test]
 async fn what_the_producer_mends_by_itself_is_not_seen() {
     let cluster = Cluster::new();
-    let publisher = cluster.publisher("message_timeout=4");
+    let publisher = cluster.publisher("");
     let run = numbered("t", "k", 3);
     cluster.refuse(&[NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS]);
     confirm(&publisher, &run[..1]).await;

@@ -36,13 +36,13 @@ impl Cluster {
         self.mock.bootstrap_servers()
     }
 
-    /// A publisher that waits for one second, unless the parameters say otherwise.
+    /// A publisher that is patient, unless the parameters say otherwise.
     pub(crate) fn publisher(&self, parameters: &str) -> KafkaPublisher {
         let parameters = match parameters {
-            "" => "message_timeout=1",
+            "" => "message_timeout=30",
             parameters => parameters,
         };
-        let url = format!("kafka://{}/?connect_timeout=1&{parameters}", self.server());
+        let url = format!("kafka://{}/?{parameters}", self.server());
         KafkaPublisher::new(&url).unwrap()
     }
 
