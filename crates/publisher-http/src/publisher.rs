@@ -5,6 +5,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use async_trait::async_trait;
 use outbox_message::{Delivery, Topic};
 use outbox_publisher::{PublishError, Published, Publisher, Run, TemplateField};
+use tokio::time::Instant;
 
 use crate::{HttpConfig, InvalidUrl, sending::Sender};
 
@@ -58,8 +59,11 @@ impl Publisher for HttpPublisher {
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {
+        let ends = Instant::now() + self.sender.config.timeout;
         for (confirmed, Delivery { message, .. }) in run.messages.iter().enumerate() {
-            if let Err(failure) = self.sender.publish(message, run.destination).await {
+            let ends = (confirmed > 0).then_some(ends);
+            let published = self.sender.publish(message, run.destination, ends).await;
+            if let Err(failure) = published {
                 return Published::failed(confirmed, failure);
             }
         }

@@ -10,7 +10,7 @@ use outbox_publisher::{PublishError, PublishErrorKind};
 use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url};
 use tokio::{
     sync::{OnceCell, Semaphore},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
@@ -48,12 +48,17 @@ impl Sender {
         })
     }
 
-    /// Sends a message and waits for its confirmation. Dropping this may leave it sent.
+    /// Sends a message and waits for its confirmation: for as long as a request may take, or until its run must end. Dropping this
+    /// may leave it sent.
     pub(crate) async fn publish(
         &self,
         message: &Message,
         destination: &str,
+        run_ends: Option<Instant>,
     ) -> Result<(), PublishError> {
+        if run_ends.is_some_and(|at| at < Instant::now() + self.config.timeout / 4) {
+            return Err(out_of_time());
+        }
         let loaded = self.files.get().await?;
         let url = self.target.url(message)?;
         let parts = request::of(&self.config.mode, &loaded, message, now())?;
@@ -61,7 +66,8 @@ impl Sender {
         let _turn = self.turns.acquire().await.expect("nobody closes it");
         let since = self.evidence.confirmations(destination);
         let request = || post(&url, &parts);
-        let answer = match timeout(self.config.timeout, twice(client, request)).await {
+        let until = run_ends.unwrap_or_else(|| Instant::now() + self.config.timeout);
+        let answer = match timeout_at(until, twice(client, request)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
                 let stage = failure::stage(&error);
@@ -73,6 +79,7 @@ impl Sender {
                     Stage::Connecting | Stage::Making => failure,
                 });
             }
+            Err(_) if run_ends.is_some() => return Err(out_of_time()),
             Err(_) => {
                 let doubt = Doubt::Silent { since };
                 let silent = self.silent(destination);
@@ -88,7 +95,8 @@ impl Sender {
             let text = format!("the topic {topic} makes no URL");
             return Err(PublishError::new(PublishErrorKind::Malformed, text));
         };
-        self.ask(url, &self.target.shown(topic), true).await
+        let is_whole = self.target.topics_have_paths();
+        self.ask(url, &self.target.shown(topic), is_whole).await
     }
 
     /// The same at the place that all topics have in common.
@@ -207,6 +215,12 @@ async fn twice(client: &Client, request: impl Fn() -> Request) -> Result<Respons
         Err(error) if failure::stage(&error) == Stage::Lost => client.execute(request()).await,
         answered => answered,
     }
+}
+
+/// A run ends before the relay drops the call, so that what was confirmed of it is told.
+fn out_of_time() -> PublishError {
+    let text = "the run took as long as one request may take; the rest of it comes later";
+    PublishError::new(PublishErrorKind::Interrupted, text)
 }
 
 /// What a receiver answered, for people.

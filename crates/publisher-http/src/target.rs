@@ -138,6 +138,11 @@ impl Target {
         self.path.uses(field) || self.query.as_ref().is_some_and(|query| query.uses(field))
     }
 
+    /// Whether all messages of a topic go to one path, so that it is there or not without a message.
+    pub(crate) fn topics_have_paths(&self) -> bool {
+        !self.path.uses(TemplateField::Key) && !self.path.uses(TemplateField::Id)
+    }
+
     /// The host, if it is an address.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.address

@@ -1,6 +1,8 @@
 //! Receivers that take their time, or hang up: an outage, that no message pays for.
 
-use super::{assert_unavailable, fail, impatient, message, publish, receiver};
+use outbox_publisher::PublishErrorKind;
+
+use super::{assert_unavailable, fail, impatient, message, publish, publish_run, receiver};
 use crate::receiver::Step;
 
 fn drip(text: &str) -> Step {
@@ -86,4 +88,18 @@ async fn f3_a_port_where_nobody_listens_is_unavailable_with_what_to_do() {
     );
     receiver.start_again().await;
     publish(&publisher, &message("a")).await.unwrap();
+}
+
+#[tokio::test]
+async fn d1_what_was_confirmed_of_a_run_is_told_before_a_relay_drops_the_call() {
+    let receiver = receiver().await;
+    let publisher = impatient(&receiver);
+    receiver.script([send("HTTP/1.1 204 x\r\n\r\n")]);
+    receiver.script([Step::Wait]);
+    let ended = publish_run(&publisher, &["a", "b", "c"].map(message)).await;
+    assert_eq!(ended.confirmed, 1);
+    // The rest is given back: what time is left says nothing about the second message.
+    let failure = ended.failure.unwrap();
+    assert_eq!(failure.kind, PublishErrorKind::Interrupted, "{failure:?}");
+    assert_eq!(receiver.seen().len(), 2);
 }
