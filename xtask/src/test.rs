@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::lint::EVERY_PART;
 use crate::metadata::{self, Workspace};
 use crate::server::Servers;
 use crate::shell::{self, Failure, Result, cargo};
@@ -34,7 +35,11 @@ pub(crate) fn run(args: &[String]) -> Result {
     let servers = Servers::find(&[])?;
     let mut tests = cargo(["test", "--profile", "ci", "--no-fail-fast"]);
     tests
-        .args((!chosen).then_some("--workspace"))
+        .args(if chosen {
+            &[][..]
+        } else {
+            &["--workspace", "--features", EVERY_PART]
+        })
         .args(["--config", &runner()?])
         .args(args)
         .env(timed::TIMES, &times);

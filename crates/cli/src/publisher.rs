@@ -2,9 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
+#[cfg(feature = "kafka")]
+use outbox::kafka::KafkaPublisher;
 use outbox::{
-    file::FilePublisher, nats::NatsPublisher, publisher::Publisher, rabbitmq::RabbitMqPublisher,
-    redis::RedisPublisher,
+    file::FilePublisher, http::HttpPublisher, nats::NatsPublisher, publisher::Publisher,
+    rabbitmq::RabbitMqPublisher, redis::RedisPublisher,
 };
 
 use crate::{exit::Exit, failure::Failure};
@@ -25,7 +27,12 @@ pub(crate) struct Broker {
 }
 
 const SUPPORTED: &str = "supported are amqp://HOST, amqps://HOST (RabbitMQ), nats://HOST, tls://HOST (NATS JetStream), \
-                         redis://HOST, rediss://HOST (Redis), file:PATH and stdout:";
+                         redis://HOST, rediss://HOST (Redis), kafka://HOST, kafkas://HOST (Kafka), \
+                         http://HOST, https://HOST, file:PATH and stdout:";
+
+#[cfg(not(feature = "kafka"))]
+const BUILD: &str =
+    "take a released program, or build it with --features kafka (kafka-tls for kafkas://)";
 
 impl Destination {
     /// Reads a URL; the failure does not repeat it, since it may hold a password.
@@ -41,6 +48,14 @@ impl Destination {
             Some(("amqp" | "amqps", _)) => Self::broker(url, "RabbitMQ", RabbitMqPublisher::new),
             Some(("nats" | "tls", _)) => Self::broker(url, "NATS", NatsPublisher::new),
             Some(("redis" | "rediss", _)) => Self::broker(url, "Redis", RedisPublisher::new),
+            #[cfg(feature = "kafka")]
+            Some(("kafka" | "kafkas", _)) => Self::broker(url, "Kafka", KafkaPublisher::new),
+            #[cfg(not(feature = "kafka"))]
+            Some(("kafka" | "kafkas", _)) => {
+                let what = "this program was built without Kafka";
+                Err(Failure::new(Exit::Input, what).hint(BUILD))
+            }
+            Some(("http" | "https", _)) => Self::broker(url, "HTTP", HttpPublisher::new),
             Some((scheme, _)) if is_scheme(scheme) => Err(refused(format!(
                 "cannot publish to a destination of scheme {scheme}"
             ))),
@@ -122,7 +137,7 @@ mod tests {
             "stdout:x",
             "file:",
             "file://",
-            "kafka://u:secret@h",
+            "pulsar://u:secret@h",
             "secret",
         ] {
             let refused = Destination::parse(bad).unwrap_err();
@@ -132,12 +147,35 @@ mod tests {
         }
     }
 
+    #[cfg(not(feature = "kafka"))]
+    #[test]
+    fn a_program_without_kafka_says_how_to_get_one_with_it() {
+        let refused = Destination::parse("kafka://u:secret@h").unwrap_err();
+        assert_eq!(refused.exit, Exit::Input);
+        let refused = refused.to_string();
+        assert!(refused.contains("--features kafka"), "{refused}");
+        assert!(!refused.contains("secret"), "{refused}");
+    }
+
+    #[test]
+    fn what_an_endpoint_is_told_stands_behind_the_hash() {
+        let good = "https://u:secret@h/hooks/{topic}?a=b#mode=cloudevents-binary&source=/shop";
+        let destination = Destination::parse(good).unwrap();
+        assert!(!format!("{destination:?}").contains("secret"));
+        let refused = Destination::parse("https://h/a#colour=secret").unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("colour"), "{refused}");
+        assert!(!refused.contains("secret"), "{refused}");
+    }
+
     #[test]
     fn a_broker_is_named_by_its_url_and_its_parameters_are_read_at_once() {
         for (name, good) in [
             ("RabbitMQ", "amqp://u:secret@h/v?exchange=e"),
             ("NATS", "nats://u:secret@h?subject=s.{topic}"),
             ("Redis", "redis://:secret@h/1"),
+            #[cfg(feature = "kafka")]
+            ("Kafka", "kafka://u:secret@h/events"),
         ] {
             let destination = Destination::parse(good).unwrap();
             assert_eq!(destination, Destination::parse(good).unwrap());

@@ -17,7 +17,7 @@ use crate::{exit::Exit, failure::Failure, publisher::Destination};
 pub(crate) struct RouteArgs {
     /// Where to publish: stdout:, file:PATH, or the URL of a broker
     ///
-    /// amqp://, amqps:// (RabbitMQ), nats://, tls:// (NATS JetStream), redis://, rediss:// (Redis). What a broker can be told is part of its URL; see docs/rabbitmq.md, docs/nats.md and docs/redis.md.
+    /// amqp://, amqps:// (RabbitMQ), nats://, tls:// (NATS JetStream), redis://, rediss:// (Redis), kafka://, kafkas:// (Kafka), http://, https:// (webhooks and CloudEvents). What a destination can be told is part of its URL; see docs/rabbitmq.md, docs/nats.md, docs/redis.md, docs/kafka.md and docs/http.md.
     #[arg(
         long,
         value_name = "URL",

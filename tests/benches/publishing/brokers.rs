@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use outbox::{Message, publisher::Publisher};
 
+mod http;
+mod kafka;
 mod nats;
 mod rabbitmq;
 mod redis;
 
+pub(crate) use http::Http;
+pub(crate) use kafka::Kafka;
 pub(crate) use nats::Nats;
 pub(crate) use rabbitmq::RabbitMq;
 pub(crate) use redis::{RedisList, RedisStream};

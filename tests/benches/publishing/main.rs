@@ -11,6 +11,9 @@
 )]
 
 mod brokers;
+#[path = "../../tests/on_brokers/endpoint.rs"]
+#[allow(dead_code, reason = "each program uses its part")]
+mod endpoint;
 mod feeding;
 #[path = "../../tests/on_postgres/schema.rs"]
 #[allow(dead_code, reason = "each program uses its part")]
@@ -21,7 +24,7 @@ mod table;
 
 use std::{env, sync::Arc, time::Duration};
 
-use brokers::{Kind, Nats, RabbitMq, RedisList, RedisStream};
+use brokers::{Http, Kafka, Kind, Nats, RabbitMq, RedisList, RedisStream};
 use outbox::publisher::Publisher;
 use shapes::Shape;
 use table::{Row, Table};
@@ -65,6 +68,8 @@ fn main() {
         measure::<Nats>(&scale, &asked).await;
         measure::<RedisList>(&scale, &asked).await;
         measure::<RedisStream>(&scale, &asked).await;
+        measure::<Kafka>(&scale, &asked).await;
+        measure::<Http>(&scale, &asked).await;
     });
 }
 

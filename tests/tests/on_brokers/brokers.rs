@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use outbox::publisher::Publisher;
 
+mod http;
 mod kafka;
 mod nats;
 mod rabbitmq;
 mod redis;
 
-pub(crate) use kafka::KafkaTopic;
+pub(crate) use http::HttpEndpoint;
+pub(crate) use kafka::{KafkaTopic, reader};
 pub(crate) use nats::NatsStream;
 pub(crate) use rabbitmq::RabbitMqQueue;
 pub(crate) use redis::{RedisList, RedisStream};

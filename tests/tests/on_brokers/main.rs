@@ -11,6 +11,7 @@
 
 mod alarm;
 mod brokers;
+mod endpoint;
 mod hearing;
 mod outage;
 mod refusing;
@@ -20,6 +21,7 @@ mod returned;
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod schema;
 mod storm;
+mod too_large;
 
 /// Whether the long forms are asked for.
 fn soak() -> bool {

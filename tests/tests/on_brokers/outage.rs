@@ -9,7 +9,7 @@ use outbox::{
 };
 
 use crate::{
-    brokers::{KafkaTopic, NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
+    brokers::{HttpEndpoint, KafkaTopic, NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
     hearing::{Heard, Hearing},
     relays::{Running, hasty, judge, messages, until},
     report, soak,
@@ -41,6 +41,11 @@ async fn f3_case_18_case_24_an_outage_of_redis_streams_kills_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn f3_case_18_case_24_an_outage_of_kafka_kills_nothing() {
     outage::<KafkaTopic>().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f3_case_18_case_24_an_outage_of_an_http_endpoint_kills_nothing() {
+    outage::<HttpEndpoint>().await;
 }
 
 /// The probes of half an hour; the short form takes fewer.

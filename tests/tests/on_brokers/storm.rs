@@ -11,7 +11,7 @@ use outbox::{
 };
 
 use crate::{
-    brokers::{KafkaTopic, NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
+    brokers::{HttpEndpoint, KafkaTopic, NatsStream, Place, RabbitMqQueue, RedisList, RedisStream},
     hearing::{Heard, Hearing},
     refusing::Refusing,
     relays::{Running, hasty, judge, messages, until},
@@ -46,6 +46,11 @@ async fn nothing_is_lost_and_o11_holds_on_redis_streams() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_and_o11_holds_on_kafka() {
     storm::<KafkaTopic>().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_and_o11_holds_on_http() {
+    storm::<HttpEndpoint>().await;
 }
 
 async fn storm<P: Place>() {

@@ -10,19 +10,20 @@ use outbox_test_servers::{
 };
 use serde_json::{Value, json};
 
-use self::client::{declare, in_list, in_queue, in_stream, set, unique};
+pub(crate) use self::client::unique;
+use self::client::{declare, in_list, in_queue, in_stream, set};
 use crate::program::{Place, Ran, lines};
 
 const SECRET: &str = "s3cret";
 
-fn save(place: &Place, topic: &str) {
+pub(crate) fn save(place: &Place, topic: &str) {
     let input = lines(6, 2).replace("orders", topic).replace("m-", topic);
     place.run(&["save"], &input).expect(0);
 }
 
 /// Asserts that the six messages of [`save`] are there, those of each key in their order.
 #[track_caller]
-fn all_in_order(payloads: &[String]) {
+pub(crate) fn all_in_order(payloads: &[String]) {
     let number = |payload: &String| -> Value { serde_json::from_str(payload).unwrap() };
     let numbers = payloads.iter().map(|payload| number(payload)["n"].as_u64());
     let (even, odd): (Vec<u64>, Vec<u64>) = numbers.flatten().partition(|n| n % 2 == 0);

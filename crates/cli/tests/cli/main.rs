@@ -11,6 +11,7 @@ mod dead;
 mod demo;
 mod deploy;
 mod documented;
+mod endpoints;
 mod errors;
 mod help;
 mod main_job;

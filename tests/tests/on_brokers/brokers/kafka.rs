@@ -9,7 +9,7 @@ use super::{Place, TOPIC};
 
 #[path = "../../../../crates/publisher-kafka/tests/support/reader.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
-mod reader;
+pub(crate) mod reader;
 
 const PARTITIONS: u16 = 3;
 
