@@ -18,7 +18,7 @@ use http::{Answer, Request};
 /// The object that a server writes to first, before it stores records: it says which the last ones of each producer are.
 const FIRST: &str = "/meta.json";
 /// How long a server that goes on writing may pause.
-const QUIET: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_millis(250);
 
 /// The data of a Kafka. They are kept for as long as somebody has them: a server that is started again finds them.
 #[derive(Clone, Debug)]
@@ -221,5 +221,52 @@ impl Now {
         }
         list.push_str("</ListBucketResult>");
         Answer::text(200, list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(now: &mut Now, text: &str) -> String {
+        let request = Request::read(&mut text.as_bytes()).unwrap().unwrap();
+        let answer = now.answer(request);
+        String::from_utf8(answer.bytes()).unwrap()
+    }
+
+    fn put(now: &mut Now, path: &str, header: &str) -> String {
+        asked(
+            now,
+            &format!("PUT {path} HTTP/1.1\r\n{header}\r\nContent-Length: 2\r\n\r\nab"),
+        )
+    }
+
+    #[test]
+    fn an_object_is_written_only_over_what_its_writer_knows() {
+        let mut now = Now::default();
+        let taken = |answer: String| answer.starts_with("HTTP/1.1 200 ");
+        assert!(!taken(put(&mut now, "/b/x", "If-Match: \"1\"")));
+        assert!(taken(put(&mut now, "/b/x", "If-None-Match: *")));
+        assert!(!taken(put(&mut now, "/b/x", "If-None-Match: *")));
+        assert!(taken(put(&mut now, "/b/x", "If-Match: \"1\"")));
+        assert!(!taken(put(&mut now, "/b/x", "If-Match: \"1\"")));
+        let read = asked(&mut now, "GET /b/x HTTP/1.1\r\n\r\n");
+        assert!(
+            read.contains("ETag: \"2\"\r\n") && read.ends_with("\r\n\r\nab"),
+            "{read}"
+        );
+        assert!(asked(&mut now, "GET /b/y HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    }
+
+    #[test]
+    fn a_list_has_what_begins_with_the_prefix_in_its_order() {
+        let mut now = Now::default();
+        for path in ["/b/k/2", "/b/k/1", "/b/l", "/c/k/3"] {
+            put(&mut now, path, "If-None-Match: *");
+        }
+        let list = asked(&mut now, "GET /b?list-type=2&prefix=k%2F HTTP/1.1\r\n\r\n");
+        let keys: Vec<_> = list.split("<Key>").skip(1).map(|rest| &rest[..3]).collect();
+        assert_eq!(keys, ["k/1", "k/2"]);
+        assert!(list.contains("<Size>2</Size>"), "{list}");
     }
 }
