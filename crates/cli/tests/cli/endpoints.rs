@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use outbox_test_servers::{Broker as _, Kafka};
+use outbox_test_servers::Kafka;
 
 use self::receiver::Receiver;
 use crate::{
