@@ -65,9 +65,13 @@ pub(crate) fn attributes<'m>(
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))
     .collect();
-    match attributes.iter().find(|(_, value)| !is_string(value)) {
+    let kind = message.content_type.as_ref().map(ContentType::as_str);
+    let kind = kind.map(|kind| ("datacontenttype", kind));
+    let texts = attributes.iter().map(|(name, value)| (*name, &**value));
+    let bad = texts.chain(kind).find(|(_, text)| !is_string(text));
+    match bad.map(|(name, _)| name) {
         None => Ok(attributes),
-        Some((name, _)) => Err(PublishError::new(
+        Some(name) => Err(PublishError::new(
             PublishErrorKind::Malformed,
             format!(
                 "the attribute {name} of a CloudEvent has a control character or one that is none"

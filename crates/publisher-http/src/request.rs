@@ -1,11 +1,9 @@
 //! What a message becomes on the wire, but for the URL: headers and a body. Pure; the time of the try comes from outside.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 use outbox_message::Message;
 use outbox_publisher::{PublishError, PublishErrorKind};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
     Mode, event,
@@ -48,6 +46,15 @@ pub(crate) fn of(
             }
         }
         Mode::CloudEventsStructured(events) => {
+            if message
+                .headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_ENCODING.as_str()))
+            {
+                return Err(malformed(
+                    "the body of a structured CloudEvent is not encoded as the header content-encoding says of the payload",
+                ));
+            }
             let attributes = event::attributes(events, message)?;
             body = event::structured(&attributes, message).into();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(event::STRUCTURED));
@@ -88,8 +95,8 @@ fn sign(
 }
 
 fn attribute(name: &'static str) -> HeaderName {
-    let name: Cow<'_, str> = format!("ce-{name}").into();
-    HeaderName::from_bytes(name.as_bytes()).expect("names of attributes are letters")
+    let name = HeaderName::try_from(format!("ce-{name}"));
+    name.expect("names of attributes are letters")
 }
 
 #[cfg(test)]
@@ -167,6 +174,16 @@ mod tests {
         let refused = of(&Mode::Webhook, &loaded(&[secret]), &message, NOW).unwrap_err();
         assert_eq!(refused.kind, PublishErrorKind::Malformed);
         assert!(of(&Mode::Webhook, &loaded(&[]), &message, NOW).is_ok());
+    }
+
+    #[test]
+    fn what_is_said_of_the_payload_is_not_said_of_a_structured_event() {
+        let message = message().with_header("Content-Encoding", "gzip").unwrap();
+        let of = |mode| of(&mode, &loaded(&[]), &message, NOW);
+        let refused = of(Mode::CloudEventsStructured(events())).unwrap_err();
+        assert_eq!(refused.kind, PublishErrorKind::Malformed);
+        let parts = of(Mode::CloudEventsBinary(events())).unwrap();
+        assert_eq!(get(&parts, "content-encoding"), Some("gzip"));
     }
 
     #[test]

@@ -292,6 +292,24 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn whatever_a_message_brings_the_rest_of_the_url_stays(topic in "[^\\p{Cc}]{1,60}", key in "[^\0]{1,60}") {
+            let target = target("https://h:8443/in/{topic}/x/{key}/y?a={topic}&b={key}&c=d");
+            let Ok(url) = target.url(&message(&topic, Some(&key))) else {
+                proptest::prop_assert!([".", ".."].contains(&&*topic) || [".", ".."].contains(&&*key));
+                return Ok(());
+            };
+            proptest::prop_assert_eq!(url.origin().ascii_serialization(), "https://h:8443");
+            proptest::prop_assert_eq!((url.username(), url.fragment()), ("", None));
+            let decoded = |text: &str| outbox_publisher::percent_decode(text).unwrap();
+            let path: Vec<_> = url.path_segments().unwrap().map(decoded).collect();
+            proptest::prop_assert_eq!(path, ["in", &topic, "x", &key, "y"]);
+            let query: Vec<_> = url.query().unwrap().split('&').map(decoded).collect();
+            proptest::prop_assert_eq!(query, [format!("a={topic}"), format!("b={key}"), "c=d".to_owned()]);
+        }
+    }
+
     #[test]
     fn a_part_of_the_path_that_would_lead_upwards_is_malformed() {
         for topic in [".", ".."] {

@@ -73,6 +73,7 @@ impl<M: Mode> PublisherHarness for HttpHarness<M> {
         let rules = Rules {
             credentials: true,
             longest: Some(LONGEST),
+            is_abrupt: false,
             tls: Some(identity.acceptor.clone()),
         };
         let receiver = Receiver::start(rules).await;

@@ -264,4 +264,7 @@ fn an_attribute_with_a_control_character_is_malformed() {
         assert_eq!(refused.kind, PublishErrorKind::Malformed);
         assert!(refused.text.contains("partitionkey"), "{refused}");
     }
+    let message = message("t", "1", b"1").with_content_type("a/\nb").unwrap();
+    let refused = attributes(&events("/s"), &message).unwrap_err();
+    assert!(refused.text.contains("datacontenttype"), "{refused}");
 }

@@ -3,8 +3,8 @@
 use outbox_publisher::{PublishErrorKind, Publisher};
 use outbox_publisher_http::HttpPublisher;
 
-use super::{fail, impatient, message, publish, receiver};
-use crate::receiver::{Receiver, Step};
+use super::{fail, impatient, message, publish, publisher, receiver};
+use crate::receiver::{Receiver, Rules, Step};
 
 /// How a message fails that the receiver answers like this, and what others see meanwhile.
 async fn kinds(script: &[Step]) -> [PublishErrorKind; 4] {
@@ -75,4 +75,29 @@ async fn f1_a_message_without_an_answer_while_others_have_one_is_counted_at_once
         failure.text.contains("while it took other messages"),
         "{failure}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f1_a_message_that_is_too_large_for_a_receiver_that_hangs_up_does_not_stay_for_ever() {
+    let rules = Rules {
+        longest: Some(1_000),
+        is_abrupt: true,
+        ..Rules::default()
+    };
+    let receiver = Receiver::start(rules).await;
+    let publisher = publisher(&receiver, "");
+    let large = message(&"x".repeat(8 * 1024 * 1024));
+    let mut doubts = 0;
+    for _ in 0..20 {
+        // What it answered is heard or not: the connection may be gone before.
+        match fail(&publisher, &large).await.kind {
+            PublishErrorKind::Unavailable => doubts += 1,
+            kind => assert!(
+                matches!(kind, PublishErrorKind::TooLarge | PublishErrorKind::Unknown),
+                "{kind:?}"
+            ),
+        }
+        publish(&publisher, &message("a")).await.unwrap();
+    }
+    assert!(doubts <= 1, "{doubts}");
 }

@@ -42,6 +42,8 @@ pub(crate) struct Rules {
     pub(crate) credentials: bool,
     /// The longest body that it takes.
     pub(crate) longest: Option<usize>,
+    /// Whether it hangs up on a body that is too long, instead of letting it come.
+    pub(crate) is_abrupt: bool,
     /// Who it is over TLS, if it speaks it.
     pub(crate) tls: Option<TlsAcceptor>,
 }
@@ -239,6 +241,9 @@ impl Connection {
         if length > longest {
             // As servers do it: answer before the body has come, and let it come all the same.
             self.send(&status(413)).await?;
+            if self.state.rules.is_abrupt {
+                return None;
+            }
             self.body(length).await?;
             return Some(());
         }
