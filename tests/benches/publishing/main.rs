@@ -120,9 +120,10 @@ async fn round<K: Kind>(kind: &K, shape: Shape, count: usize) -> Row<Duration> {
     }
 }
 
-/// A publisher whose connection stands, as that of the bare loop does.
+/// A publisher that has published, so that everything it needs stands, as what the bare loop needs does.
 async fn connected<K: Kind>(kind: &K) -> Arc<dyn Publisher> {
     let publisher = kind.publisher();
-    publisher.reach().await.unwrap();
+    let first = Shape::Unkeyed.messages(&kind.topic().await, 1);
+    feeding::timed(Arc::clone(&publisher), &first).await;
     publisher
 }

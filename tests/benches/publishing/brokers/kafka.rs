@@ -28,6 +28,8 @@ impl Kind for Kafka {
             .set("bootstrap.servers", servers)
             .set("enable.idempotence", "true")
             .set("acks", "all")
+            // What is fastest here.
+            .set("linger.ms", "0")
             .create()
             .unwrap();
         Self { url, producer }
