@@ -85,8 +85,10 @@ fn security(config: &KafkaConfig, settings: &mut ClientConfig) {
             .set("sasl.username", &credentials.user)
             .set("sasl.password", &credentials.password);
     }
-    if let Some(ca) = &config.ca {
-        settings.set("ssl.ca.location", ca.to_string_lossy());
+    if config.tls {
+        // The OpenSSL that is compiled with it does not know where the system keeps what it trusts; the library looks for it.
+        let ca = config.ca.as_ref().map(|ca| ca.to_string_lossy());
+        settings.set("ssl.ca.location", ca.unwrap_or("probe".into()));
     }
 }
 

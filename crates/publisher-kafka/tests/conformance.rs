@@ -23,29 +23,28 @@ use reader::Stored;
 
 struct KafkaHarness {
     broker: Broker,
-    is_killed: bool,
 }
 
 impl PublisherHarness for KafkaHarness {
-    /// The server keeps everything in memory, and takes records of any size, from anybody, without TLS. It confirms records for a
-    /// topic that it has removed, unlike Kafka, so destinations that are missing are tests of their own.
+    /// The server takes records of any size, from anybody, without TLS. It confirms records for a topic that it has removed,
+    /// unlike Kafka, so destinations that are missing are tests of their own.
     const CAPABILITIES: PublisherCapabilities = PublisherCapabilities::BARE
         .with_keys()
         .with_content_types()
         .with_headers(HeaderSupport::Pairs)
         .with_any_header_text()
-        .with_refusals(&[PublishErrorKind::TooLarge])
-        .lossy_when_killed();
+        .with_refusals(&[PublishErrorKind::TooLarge]);
 
     async fn start() -> Self {
         Self {
             broker: Broker::start(),
-            is_killed: false,
         }
     }
 
     async fn start_alone() -> Self {
-        Self::start().await
+        Self {
+            broker: Broker::lasting(),
+        }
     }
 
     fn topic(&self) -> Topic {
@@ -71,10 +70,7 @@ impl PublisherHarness for KafkaHarness {
     async fn strike(&mut self, fault: Fault) {
         let Broker { server, proxy, .. } = &mut self.broker;
         match fault {
-            Fault::Killed => {
-                server.kill().unwrap();
-                self.is_killed = true;
-            }
+            Fault::Killed => server.kill().unwrap(),
             Fault::Frozen => server.freeze().unwrap(),
             Fault::Refused => {
                 proxy.refuse(true);
@@ -95,10 +91,6 @@ impl PublisherHarness for KafkaHarness {
         proxy.refuse(false);
         proxy.stall(false);
         proxy.hold_answers(false);
-        if self.is_killed {
-            self.broker.create();
-            self.is_killed = false;
-        }
     }
 
     fn missing_name(&self) -> String {

@@ -72,6 +72,20 @@ async fn a_broker_that_makes_topics_makes_them_only_when_told_to() {
 }
 
 #[tokio::test]
+async fn f3_a_cluster_that_has_lost_all_it_knew_is_used_again() {
+    let mut broker = Broker::start();
+    let publisher = broker.publisher("");
+    let run = numbered(TOPIC, "k", 6);
+    confirm(&publisher, &run[..3]).await;
+    broker.server.kill().unwrap();
+    broker.server.start_again().unwrap();
+    broker.create();
+    confirm_at_last(&publisher, &run[3..]).await;
+    let texts: Vec<_> = broker.stored().iter().map(reader::Stored::text).collect();
+    assert_eq!(texts, ["k:4", "k:5", "k:6"]);
+}
+
+#[tokio::test]
 async fn f3_credentials_that_nobody_asks_for_are_unavailable_and_not_shown() {
     const PASSWORD: &str = "pass-w0rd";
     let broker = Broker::start();

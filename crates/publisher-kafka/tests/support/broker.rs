@@ -1,7 +1,7 @@
 //! A server of the Kafka protocol that one test has for itself, with a proxy before it.
 
 use outbox_publisher_kafka::KafkaPublisher;
-use outbox_test_servers::{Kafka, KafkaOptions, Proxy};
+use outbox_test_servers::{Kafka, KafkaOptions, Objects, Proxy};
 
 use crate::reader::{self, Stored};
 
@@ -18,18 +18,25 @@ pub(crate) struct Broker {
 impl Broker {
     /// A server with the topic.
     pub(crate) fn start() -> Self {
-        let mut broker = Self::empty();
-        broker.create();
-        broker
+        Self::empty().with_topic()
+    }
+
+    /// A server with the topic that still has everything when it is started again, and is slower for it.
+    pub(crate) fn lasting() -> Self {
+        Self::with(Some(Objects::start().unwrap())).with_topic()
     }
 
     /// A server without any topic.
     pub(crate) fn empty() -> Self {
+        Self::with(None)
+    }
+
+    fn with(objects: Option<Objects>) -> Self {
         let proxy = Proxy::to_nobody().unwrap();
         let advertised = Some(proxy.port());
         let server = Kafka::start(KafkaOptions {
             advertised,
-            ..KafkaOptions::default()
+            objects,
         })
         .unwrap();
         proxy.lead_to(server.port());
@@ -38,6 +45,11 @@ impl Broker {
             proxy,
             stored: Vec::new(),
         }
+    }
+
+    fn with_topic(mut self) -> Self {
+        self.create();
+        self
     }
 
     /// Makes the topic.
