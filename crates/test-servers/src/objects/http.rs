@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;
 
-/// The longest body of a request; a server of records writes less at once.
-const MOST: u64 = 64 * 1024 * 1024;
+/// The longest body of a request; a server of records writes less at once, though more than the longest record.
+const MOST: u64 = 256 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Request {
