@@ -6,7 +6,10 @@
 )]
 
 #[path = "support/broker.rs"]
+#[allow(dead_code, reason = "each program of tests uses its part")]
 mod broker;
+#[path = "support/gate.rs"]
+mod gate;
 #[path = "support/reader.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod reader;
@@ -21,18 +24,21 @@ use outbox_testkit::{
 };
 use reader::Stored;
 
+const WRONG_PASSWORD: &str = "wrong-pass-word";
+
 struct KafkaHarness {
     broker: Broker,
 }
 
 impl PublisherHarness for KafkaHarness {
-    /// The server takes records of any size, from anybody, without TLS. It confirms records for a topic that it has removed,
+    /// The server takes records of any size, without TLS. It confirms records for a topic that it has removed,
     /// unlike Kafka, so destinations that are missing are tests of their own.
     const CAPABILITIES: PublisherCapabilities = PublisherCapabilities::BARE
         .with_keys()
         .with_content_types()
         .with_headers(HeaderSupport::Pairs)
         .with_any_header_text()
+        .with_credentials()
         .with_refusals(&[PublishErrorKind::TooLarge]);
 
     async fn start() -> Self {
@@ -52,9 +58,12 @@ impl PublisherHarness for KafkaHarness {
     }
 
     fn publisher(&self, door: Door) -> Arc<dyn Publisher> {
-        assert_eq!(door, Door::Plain);
+        let password = match door {
+            Door::WrongCredentials => WRONG_PASSWORD,
+            _ => gate::PASSWORD,
+        };
         // A connection has five requests under way and no more. What is published in this time shares one.
-        Arc::new(self.broker.publisher("linger_ms=10"))
+        Arc::new(self.broker.publisher_as(password, "linger_ms=10"))
     }
 
     async fn received(&mut self) -> Vec<Received> {
@@ -98,7 +107,7 @@ impl PublisherHarness for KafkaHarness {
     }
 
     fn secrets(&self) -> Vec<String> {
-        Vec::new()
+        vec![gate::PASSWORD.to_owned(), WRONG_PASSWORD.to_owned()]
     }
 }
 

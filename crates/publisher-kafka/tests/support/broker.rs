@@ -1,9 +1,12 @@
-//! A server of the Kafka protocol that one test has for itself, with a proxy before it.
+//! A server of the Kafka protocol that one test has for itself, with a gate before it and a proxy before that.
 
 use outbox_publisher_kafka::KafkaPublisher;
 use outbox_test_servers::{Kafka, KafkaOptions, Objects, Proxy};
 
-use crate::reader::{self, Stored};
+use crate::{
+    gate::{Gate, PASSWORD, USER},
+    reader::{self, Stored},
+};
 
 /// The topic, which has one partition, so that its records have an order among them.
 pub(crate) const TOPIC: &str = "orders.created";
@@ -12,6 +15,7 @@ pub(crate) struct Broker {
     pub(crate) server: Kafka,
     /// Where the server tells its clients to connect.
     pub(crate) proxy: Proxy,
+    _gate: Gate,
     stored: Vec<Stored>,
 }
 
@@ -39,10 +43,12 @@ impl Broker {
             objects,
         })
         .unwrap();
-        proxy.lead_to(server.port());
+        let gate = Gate::to(server.port());
+        proxy.lead_to(gate.port());
         Self {
             server,
             proxy,
+            _gate: gate,
             stored: Vec::new(),
         }
     }
@@ -64,9 +70,19 @@ impl Broker {
         &self.stored
     }
 
-    /// A publisher through the proxy.
+    /// A publisher through the proxy, with the right password.
     pub(crate) fn publisher(&self, parameters: &str) -> KafkaPublisher {
-        let url = format!("{}/?{parameters}", self.server.url());
+        self.publisher_as(PASSWORD, parameters)
+    }
+
+    /// A publisher through the proxy with this password.
+    pub(crate) fn publisher_as(&self, password: &str, parameters: &str) -> KafkaPublisher {
+        let password = password
+            .replace(':', "%3A")
+            .replace('/', "%2F")
+            .replace('@', "%40");
+        let port = self.proxy.port();
+        let url = format!("kafka://{USER}:{password}@127.0.0.1:{port}/?{parameters}");
         KafkaPublisher::new(&url).unwrap()
     }
 }
