@@ -1,5 +1,7 @@
 //! Addresses that are not public, however they come: nothing is sent to them, and nothing is connected to.
 
+use std::{env, process::Command};
+
 use outbox_publisher::Publisher;
 use outbox_publisher_http::{HttpPublisher, InvalidUrl};
 
@@ -61,7 +63,7 @@ async fn f3_a_name_that_is_not_known_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_used_if_it_is_named_and_not_because_the_environment_says_so() {
+async fn a_proxy_is_used_if_it_is_named() {
     let receiver = receiver().await;
     // The receiver stands for a proxy: it gets the whole URL to see.
     let url = format!(
@@ -71,4 +73,24 @@ async fn a_proxy_is_used_if_it_is_named_and_not_because_the_environment_says_so(
     let publisher = HttpPublisher::new(&url).unwrap();
     publish(&publisher, &message("a")).await.unwrap();
     assert_eq!(receiver.accepted()[0].target, "http://shop.example/hooks");
+}
+
+#[test]
+fn proxies_of_the_environment_are_not_used() {
+    // Another test of this program, in a process whose environment names a proxy that is not there.
+    let other = "requests::a_webhook_is_a_post_of_the_payload_and_no_more_headers_than_it_takes";
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([other, "--exact"]);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env(name, "http://127.0.0.1:1");
+    }
+    for name in ["NO_PROXY", "no_proxy"] {
+        command.env_remove(name);
+    }
+    let ended = command.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
 }
