@@ -26,6 +26,8 @@ pub(crate) struct Held {
     pub(crate) failures: u32,
     rules: lane::Lane<OrderingKey, Position>,
     undecided: HashMap<Position, Claimed>,
+    /// Of all undecided messages.
+    bytes: usize,
     decided: Vec<Settlement>,
     decided_since: Option<Instant>,
     /// How many outcomes are being recorded, while a settlement is under way.
@@ -38,6 +40,15 @@ enum Claimed {
     Message(Delivery),
     /// It must die without being handed over.
     Doomed(Target, DeathReason, String),
+}
+
+impl Claimed {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Message(delivery) => delivery.message.weight(),
+            Self::Doomed(..) => 0,
+        }
+    }
 }
 
 /// What may start next.
@@ -57,6 +68,7 @@ impl Held {
         config: &RelayConfig,
     ) -> Self {
         let mut undecided = HashMap::with_capacity(entries.len());
+        let mut bytes = 0;
         let admitted: Vec<_> = entries
             .into_iter()
             .map(|entry| {
@@ -65,7 +77,10 @@ impl Held {
                     Claimed::Message(delivery) => (delivery.ordering_key(), EntryKind::Message),
                     Claimed::Doomed(target, ..) => (target.key.clone(), EntryKind::Unreadable),
                 };
-                undecided.insert(position, claimed);
+                bytes += claimed.bytes();
+                if let Some(twice) = undecided.insert(position, claimed) {
+                    bytes -= twice.bytes();
+                }
                 Admitted {
                     position,
                     key,
@@ -82,6 +97,7 @@ impl Held {
             failures: 0,
             rules: lane::Lane::admit(admitted),
             undecided,
+            bytes,
             decided: Vec::new(),
             decided_since: None,
             settling: None,
@@ -100,11 +116,7 @@ impl Held {
 
     /// The bytes of all messages that have no outcome yet.
     pub(crate) fn bytes(&self) -> usize {
-        let weight = |claimed: &Claimed| match claimed {
-            Claimed::Message(delivery) => delivery.message.weight(),
-            Claimed::Doomed(..) => 0,
-        };
-        self.undecided.values().map(weight).sum()
+        self.bytes
     }
 
     /// How many messages have no recorded outcome yet.
@@ -176,10 +188,13 @@ impl Held {
 
     fn decide(&mut self, decided: Vec<(Position, lane::Outcome)>, failure: Option<&Outcome>) {
         for (position, outcome) in decided {
-            let target = match self.undecided.remove(&position) {
-                Some(Claimed::Message(delivery)) => Target::from(&delivery),
-                Some(Claimed::Doomed(target, ..)) => target,
-                None => continue,
+            let Some(claimed) = self.undecided.remove(&position) else {
+                continue;
+            };
+            self.bytes -= claimed.bytes();
+            let target = match claimed {
+                Claimed::Message(delivery) => Target::from(&delivery),
+                Claimed::Doomed(target, ..) => target,
             };
             let outcome = match (outcome, failure) {
                 (lane::Outcome::Published, _) => Outcome::Published,

@@ -16,13 +16,14 @@ pub(crate) use nats::Nats;
 pub(crate) use rabbitmq::RabbitMq;
 pub(crate) use redis::{RedisList, RedisStream};
 
-/// How many messages everything that is measured has under way at most, the bare loop as well as a relay, which has 64 by default.
-/// What waits for confirmations is as fast as they are many, so only equals are compared.
-pub(crate) const UNDER_WAY: usize = 512;
-
 /// A broker, on a server that `cargo xtask bench` gives or that ends with this program.
 pub(crate) trait Kind: Sized {
     const NAME: &'static str;
+    /// How many messages everything that is measured has under way at most, the bare loop as well as a relay, which has 64 by
+    /// default. What waits for confirmations is as fast as they are many, so only equals are compared.
+    const UNDER_WAY: usize = 512;
+    /// How many messages of one key are published, which takes its time.
+    const OF_ONE_KEY: usize = 2_000;
 
     async fn open() -> Self;
 

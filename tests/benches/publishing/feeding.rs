@@ -18,10 +18,14 @@ use outbox::{
     },
 };
 
-use crate::{brokers::UNDER_WAY, stores};
+use crate::stores;
 
 /// The time that its calls take, of their first to their last in each claim.
-pub(crate) async fn timed(publisher: Arc<dyn Publisher>, messages: &[Message]) -> Duration {
+pub(crate) async fn timed(
+    publisher: Arc<dyn Publisher>,
+    messages: &[Message],
+    under_way: usize,
+) -> Duration {
     let store = stores::memory(messages).await;
     let request = ClaimRequest {
         relay: "bench".into(),
@@ -37,7 +41,7 @@ pub(crate) async fn timed(publisher: Arc<dyn Publisher>, messages: &[Message]) -
         let claim = store.claim(&request).await.unwrap();
         let runs = stream::iter(runs(&claim));
         let calls = runs.map(|run| publish(&*publisher, &claim, run));
-        let counts = calls.buffer_unordered(UNDER_WAY);
+        let counts = calls.buffer_unordered(under_way);
         time += stores::timed(async {
             confirmed += counts.fold(0, async |sum, count| sum + count).await;
         })

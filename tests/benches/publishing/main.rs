@@ -100,16 +100,22 @@ async fn round<K: Kind>(kind: &K, shape: Shape, count: usize) -> Row<Duration> {
     let messages = async || shape.messages(&kind.topic().await, count);
     let bare = messages().await;
     let bare = stores::timed(kind.bare(&bare)).await;
-    let alone = feeding::timed(connected(kind).await, &messages().await).await;
+    let alone = feeding::timed(connected(kind).await, &messages().await, K::UNDER_WAY).await;
     let memory = stores::memory(&messages().await).await;
-    let memory = stores::drain(memory, connected(kind).await, count).await;
+    let memory = stores::drain(memory, connected(kind).await, count, K::UNDER_WAY).await;
     let memory_null = stores::memory(&messages().await).await;
-    let memory_null = stores::drain(memory_null, stores::at_once(), count).await;
+    let memory_null = stores::drain(memory_null, stores::at_once(), count, K::UNDER_WAY).await;
     let postgres = stores::Postgres::filled(&messages().await).await;
     let publisher = connected(kind).await;
-    let postgres = stores::drain(postgres.store.clone(), publisher, count).await;
+    let postgres = stores::drain(postgres.store.clone(), publisher, count, K::UNDER_WAY).await;
     let postgres_null = stores::Postgres::filled(&messages().await).await;
-    let postgres_null = stores::drain(postgres_null.store.clone(), stores::at_once(), count).await;
+    let postgres_null = stores::drain(
+        postgres_null.store.clone(),
+        stores::at_once(),
+        count,
+        K::UNDER_WAY,
+    )
+    .await;
     Row {
         bare,
         alone,
@@ -124,6 +130,6 @@ async fn round<K: Kind>(kind: &K, shape: Shape, count: usize) -> Row<Duration> {
 async fn connected<K: Kind>(kind: &K) -> Arc<dyn Publisher> {
     let publisher = kind.publisher();
     let first = Shape::Unkeyed.messages(&kind.topic().await, 1);
-    feeding::timed(Arc::clone(&publisher), &first).await;
+    feeding::timed(Arc::clone(&publisher), &first, 1).await;
     publisher
 }

@@ -16,10 +16,7 @@ use outbox::{
     store::{OutboxStore, OutboxWriter},
 };
 
-use crate::{
-    brokers::UNDER_WAY,
-    schema::{self, TestSchema},
-};
+use crate::schema::{self, TestSchema};
 
 /// The time that some work takes.
 pub(crate) async fn timed(work: impl Future<Output = ()>) -> Duration {
@@ -33,10 +30,11 @@ pub(crate) async fn drain(
     store: impl OutboxStore,
     publisher: Arc<dyn Publisher>,
     count: usize,
+    under_way: usize,
 ) -> Duration {
     let config = RelayConfig {
-        batch: UNDER_WAY,
-        concurrency: UNDER_WAY,
+        batch: under_way,
+        concurrency: under_way,
         ..RelayConfig::default()
     };
     let relay = Relay::with_config(store, publisher, config).unwrap();

@@ -7,13 +7,14 @@ use std::{
 };
 
 use axum::{Router, body::Bytes, extract::State, http::StatusCode, routing::post};
-use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, task::JoinHandle};
+use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, task::JoinHandle, time::sleep};
 
 type Bodies = Arc<Mutex<Vec<Bytes>>>;
 
 pub(crate) struct Endpoint {
     address: SocketAddr,
     received: Bodies,
+    answer: Duration,
     running: Option<Running>,
 }
 
@@ -25,12 +26,15 @@ struct Running {
 }
 
 impl Endpoint {
-    pub(crate) fn start() -> Self {
+    /// Starts one that answers so long after it has kept what came.
+    pub(crate) fn start(answer: Duration) -> Self {
         let received = Bodies::default();
-        let (address, running) = serve((Ipv4Addr::LOCALHOST, 0).into(), &received);
+        let address = (Ipv4Addr::LOCALHOST, 0).into();
+        let (address, running) = serve(address, &received, answer);
         Self {
             address,
             received,
+            answer,
             running: Some(running),
         }
     }
@@ -61,7 +65,7 @@ impl Endpoint {
     }
 
     pub(crate) fn start_again(&mut self) {
-        let (_, running) = serve(self.address, &self.received);
+        let (_, running) = serve(self.address, &self.received, self.answer);
         self.running = Some(running);
     }
 }
@@ -74,10 +78,13 @@ impl Drop for Endpoint {
     }
 }
 
-fn serve(address: SocketAddr, received: &Bodies) -> (SocketAddr, Running) {
+fn serve(address: SocketAddr, received: &Bodies, answer: Duration) -> (SocketAddr, Running) {
     let runtime = Runtime::new().unwrap();
-    let take = async |State(received): State<Bodies>, body: Bytes| {
+    let take = async move |State(received): State<Bodies>, body: Bytes| {
         received.lock().unwrap().push(body);
+        if !answer.is_zero() {
+            sleep(answer).await;
+        }
         StatusCode::NO_CONTENT
     };
     let app = Router::new()

@@ -10,7 +10,7 @@ use rdkafka::{
     producer::{FutureProducer, FutureRecord},
 };
 
-use super::{Kind, UNDER_WAY, unique};
+use super::{Kind, unique};
 
 pub(crate) struct Kafka {
     url: String,
@@ -61,7 +61,7 @@ impl Kind for Kafka {
                 let delivered = self.producer.send(record, Duration::from_secs(10));
                 delivered.await.unwrap();
             })
-            .buffer_unordered(UNDER_WAY)
+            .buffer_unordered(Self::UNDER_WAY)
             .count();
         assert_eq!(delivered.await, messages.len());
     }

@@ -6,7 +6,7 @@ use async_nats::{Client, HeaderMap, Request};
 use futures_util::{StreamExt, stream};
 use outbox::{Message, nats::NatsPublisher, publisher::Publisher};
 
-use super::{Kind, UNDER_WAY, unique};
+use super::{Kind, unique};
 
 pub(crate) struct Nats {
     url: String,
@@ -58,7 +58,7 @@ impl Kind for Nats {
                 let ack = self.client.send_request(subject, request).await.unwrap();
                 assert!(!String::from_utf8_lossy(&ack.payload).contains("error"));
             })
-            .buffer_unordered(UNDER_WAY)
+            .buffer_unordered(Self::UNDER_WAY)
             .count();
         assert_eq!(acknowledged.await, messages.len());
     }

@@ -9,7 +9,7 @@ use lapin::{
 };
 use outbox::{Message, publisher::Publisher, rabbitmq::RabbitMqPublisher};
 
-use super::{Kind, UNDER_WAY, unique};
+use super::{Kind, unique};
 
 pub(crate) struct RabbitMq {
     url: String,
@@ -57,7 +57,7 @@ impl Kind for RabbitMq {
         };
         let mut under_way = VecDeque::new();
         for message in messages {
-            if under_way.len() == UNDER_WAY {
+            if under_way.len() == Self::UNDER_WAY {
                 confirmed(under_way.pop_front().unwrap()).await;
             }
             let properties = BasicProperties::default()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use outbox::{Message, publisher::Publisher, redis::RedisPublisher};
 use redis::{Pipeline, aio::MultiplexedConnection};
 
-use super::{Kind, UNDER_WAY, unique};
+use super::{Kind, unique};
 
 struct Server {
     url: String,
@@ -31,9 +31,9 @@ impl Server {
         Arc::new(RedisPublisher::new(&url).unwrap())
     }
 
-    async fn bare(&self, messages: &[Message], add: impl Fn(&mut Pipeline, &Message)) {
+    async fn bare<K: Kind>(&self, messages: &[Message], add: impl Fn(&mut Pipeline, &Message)) {
         let mut connection = self.connection.clone();
-        for messages in messages.chunks(UNDER_WAY) {
+        for messages in messages.chunks(K::UNDER_WAY) {
             let mut pipeline = redis::pipe();
             for message in messages {
                 add(&mut pipeline, message);
@@ -65,7 +65,7 @@ impl Kind for RedisList {
             let push = pipeline.cmd("RPUSH").arg(message.topic.as_str());
             push.arg(&*message.payload).ignore();
         };
-        self.0.bare(messages, add).await;
+        self.0.bare::<Self>(messages, add).await;
     }
 }
 
@@ -98,6 +98,6 @@ impl Kind for RedisStream {
             }
             add.arg("payload").arg(&*message.payload).ignore();
         };
-        self.0.bare(messages, add).await;
+        self.0.bare::<Self>(messages, add).await;
     }
 }

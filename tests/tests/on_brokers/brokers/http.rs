@@ -1,6 +1,6 @@
 //! An HTTP endpoint of the tests' own, which keeps everything.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use outbox::{http::HttpPublisher, publisher::Publisher};
 
@@ -13,7 +13,7 @@ impl Place for HttpEndpoint {
     const NAME: &'static str = "HTTP";
 
     async fn start() -> Self {
-        Self(Endpoint::start())
+        Self(Endpoint::start(Duration::ZERO))
     }
 
     fn publisher(&self) -> Arc<dyn Publisher> {
