@@ -22,7 +22,15 @@ pub(crate) fn run(target: Option<&str>) -> Result {
     );
     let folder = metadata::read()?.target_directory;
     let flags = format!(r#"target.{target}.rustflags=["-C", "target-feature=+crt-static"]"#);
-    let mut build = cargo(["build", "--release", "--locked", "-p", "outbox-cli"]);
+    let mut build = cargo([
+        "build",
+        "--release",
+        "--locked",
+        "-p",
+        "outbox-cli",
+        "--features",
+        "kafka",
+    ]);
     build.args(["--target", &target, "--config", &flags]);
     if let Some((variable, compiler)) = c_compiler(&host, &target)
         && std::env::var_os(&variable).is_none()

@@ -29,7 +29,7 @@ use outbox::publisher::Publisher;
 use shapes::Shape;
 use table::{Row, Table};
 
-/// How many messages are published in one measurement, a tenth of them if they are of one key, and of how many the median is taken.
+/// How many messages are published in one measurement, fewer if they are of one key, and of how many the median is taken.
 struct Scale {
     messages: usize,
     keys: usize,
@@ -83,7 +83,7 @@ async fn measure<K: Kind>(scale: &Scale, asked: &[String]) {
     for shape in [Shape::OneKey, Shape::Keys(scale.keys), Shape::Unkeyed] {
         // One message at a time takes its time.
         let count = match shape {
-            Shape::OneKey => scale.messages / 10,
+            Shape::OneKey => K::OF_ONE_KEY.min(scale.messages),
             Shape::Keys(_) | Shape::Unkeyed => scale.messages,
         };
         let mut rounds = Vec::new();
