@@ -19,7 +19,7 @@ impl Place for KafkaTopic {
     const NAME: &'static str = "Kafka";
 
     /// A record waits for its broker until its time is up.
-    const FEWER_PROBES: usize = 5;
+    const FEWER_PROBES: usize = 10;
 
     async fn start() -> Self {
         let options = KafkaOptions {
