@@ -1,12 +1,16 @@
 //! The envelope as a value: what it holds and how a strict consumer judges it. How it comes about is in the modules
-//! below, and what brokers show of it in `projection`; poison and dead-letter blocks are not here yet.
+//! below, and what brokers show of it in `projection`.
 
+mod dead_letter;
 mod decode;
 mod encode;
 mod make;
 mod message;
+mod received;
 
+pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use decode::{Decoded, Warning};
+pub use received::Received;
 
 use crate::json::{Object, Value};
 

@@ -31,6 +31,12 @@ pub enum EnvelopeError {
         /// Where it stands, as a JSON pointer: "/timestamp", "/meta/ts", ...
         pointer: String,
     },
+    /// A member of `meta` was set that is there already. Whoever set it first would lose it without knowing.
+    #[error("{pointer} is set already")]
+    KeySet {
+        /// Where it stands, as a JSON pointer: "/meta/ext", ...
+        pointer: String,
+    },
     /// The queue is no topic, or another part breaks a limit of messages.
     #[error("the envelope makes no message")]
     Message(#[source] InvalidMessage),
@@ -46,6 +52,32 @@ pub enum DecodeError {
     /// They are a JSON object that says nowhere what it is.
     #[error("neither job nor urn is a string with something in it")]
     NoIdentity,
+}
+
+/// Why no consumer may hand bytes to a handler.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Poison {
+    /// They are not a JSON object.
+    #[error("the envelope is malformed")]
+    Malformed(#[from] Malformed),
+    /// They are a JSON object, or `null`, that says nowhere what it is.
+    #[error("neither job nor urn is a string with something in it")]
+    NoIdentity,
+    /// A member that the format knows has another type, and is not null either.
+    #[error("{pointer} is not {expected}")]
+    WrongType {
+        /// Where it stands, as a JSON pointer: "/attempts", "/meta/id", ...
+        pointer: &'static str,
+        /// What it is to be: "a string", "an object" or "an integer of 64 bits".
+        expected: &'static str,
+    },
+    /// A number in `data` is beyond the range of a double.
+    #[error("a number in data is beyond the range of a double, at byte {offset}")]
+    BeyondDouble {
+        /// Where it stands, counted from 0.
+        offset: usize,
+    },
 }
 
 /// Bytes that are not a JSON object, and why.

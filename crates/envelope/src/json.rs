@@ -10,18 +10,20 @@ mod nested;
 mod number;
 mod object;
 mod reader;
+mod skip;
 mod string;
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use serde::Serialize;
 
 pub(crate) use number::Number;
 pub(crate) use object::Object;
+pub(crate) use reader::Reader;
+pub(crate) use skip::skip;
 pub(crate) use string::write as write_string;
 
 use crate::{EnvelopeError, Malformed};
-use reader::Reader;
 
 /// How many levels of objects are kept member by member: the frame, and what stands in it.
 const LEVELS: usize = 2;
@@ -58,6 +60,22 @@ pub(crate) fn read(text: &str, outer: usize) -> Result<Value, Malformed> {
     Ok(value)
 }
 
+/// Reads the one object that fills `text`, but for white space around it, and builds nothing: `value` reads each member's
+/// value, given its name.
+pub(crate) fn members<'a, E: From<Malformed>>(
+    text: &'a str,
+    value: impl FnMut(&mut Reader<'a>, Cow<'a, str>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut reader = Reader::new(text);
+    reader.skip_space();
+    reader.members(value)?;
+    reader.skip_space();
+    Ok(reader.end()?)
+}
+
+/// The white space of JSON, fewer characters than that of the envelope format.
+pub(crate) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
 impl Value {
     /// Serializes what an application gives for `part`.
     pub(crate) fn of<T: Serialize + ?Sized>(part: Part, value: &T) -> Result<Self, EnvelopeError> {
@@ -86,11 +104,7 @@ impl Value {
     fn read(reader: &mut Reader<'_>, outer: usize) -> Result<Self, Malformed> {
         match reader.peek() {
             Some(b'{') if outer < LEVELS => Object::read(reader, outer).map(Self::Object),
-            Some(b'{' | b'[') => {
-                let mut text = String::new();
-                nested::rewrite(reader, outer, &mut text)?;
-                Ok(Self::Nested(text))
-            }
+            Some(b'{' | b'[') => nested::rewrite(reader, outer).map(Self::Nested),
             _ => reader.scalar(),
         }
     }
@@ -125,6 +139,12 @@ impl Value {
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::String(text.to_owned())
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        text.map_or(Self::Null, Self::from)
     }
 }
 

@@ -4,15 +4,16 @@
 //! An envelope is a JSON object around the application's `data`: what it is (`job`, a URN), `trace_id`, `meta` and
 //! `attempts`. Members this crate does not know are kept, in their place. Three questions about received bytes have
 //! three answers that are never merged: whether they can be read ([`Envelope::decode`]), whether a strict consumer
-//! takes them ([`Envelope::accepts`]), and whether they are poison to every consumer, which this crate does not
-//! judge yet.
+//! takes them ([`Envelope::accepts`]), and whether they are poison to every consumer ([`Envelope::poison`]).
 //!
 //! # Where to find things
 //!
 //! * what an application sends: [`Envelope::make`], then [`queue`](Envelope::queue), [`trace_id`](Envelope::trace_id),
 //!   [`meta`](Envelope::meta)
 //! * what is saved: [`Envelope::to_message`]; bytes that already are an envelope: [`Envelope::message_from_raw`]
-//! * what a consumer reads: [`Envelope::decode`], [`Envelope::urn`], [`Envelope::data`]
+//! * what a consumer reads: [`Received`], which is the verdict on poison and what most consumers need, in one pass;
+//!   or all of it: [`Envelope::decode`], [`Envelope::urn`], [`Envelope::data`]
+//! * what goes to a dead-letter queue: [`Envelope::dead_letter`], and for poison [`DeadLetter::record`]
 //! * what brokers show of a message beside its payload, envelope or not: [`projection`]
 //!
 //! ```
@@ -39,9 +40,11 @@
 //!
 //! # What differs from the reference, on purpose
 //!
-//! * `NaN`, `Infinity`, an unpaired surrogate escape and invalid UTF-8 are malformed; the reference decodes them, and
-//!   then cannot write valid JSON or UTF-8.
+//! * `NaN`, `Infinity`, an unpaired surrogate escape and invalid UTF-8 are malformed, and so poison; the reference decodes
+//!   them, and then cannot write valid JSON or UTF-8. Only the surrogate escape is not poison to it.
+//! * Bytes are UTF-8 without a byte order mark; the reference's decoder guesses UTF-16 and UTF-32, if it is given bytes.
 //! * A number beyond the range of a double (`1e400`) keeps its literal; the reference writes `Infinity`.
+//! * Like the reference, this crate reads no integer of more than [`MAX_INTEGER_DIGITS`] digits: it is malformed, and poison.
 //! * Nesting is limited to [`MAX_DEPTH`]; the reference's limit depends on its interpreter's stack.
 //! * `meta.lang` is `rust`; [`Envelope::lang`] changes it.
 
@@ -50,8 +53,8 @@ mod error;
 mod json;
 pub mod projection;
 
-pub use envelope::{Decoded, Envelope, Warning};
-pub use error::{DecodeError, EnvelopeError, Malformed};
+pub use envelope::{DeadLetter, DeadLetterReason, Decoded, Envelope, Received, Warning};
+pub use error::{DecodeError, EnvelopeError, Malformed, Poison};
 
 /// The most objects and arrays that may stand inside each other in an envelope, its own object included.
 pub const MAX_DEPTH: usize = 1024;

@@ -138,21 +138,18 @@ fn a_given_trace_is_trimmed_and_a_blank_one_changes_nothing() {
 }
 
 #[test]
-fn a_member_of_meta_that_is_set_twice_keeps_its_place_and_a_forbidden_one_is_refused() {
+fn a_member_of_meta_is_set_once_and_a_forbidden_one_is_refused() {
     let envelope = Envelope::make("urn:x", &order()).unwrap();
-    let set = envelope
-        .clone()
-        .meta("a", &1)
-        .unwrap()
-        .meta("b", &2)
-        .unwrap()
-        .meta("a", &3.0)
-        .unwrap();
+    let set = envelope.clone().meta("a", &1).unwrap().meta("b", &2.0);
+    let set = set.unwrap();
     assert!(
         set.encode()
             .unwrap()
-            .ends_with(r#","a":3.0,"b":2},"attempts":0}"#)
+            .ends_with(r#","a":1,"b":2.0},"attempts":0}"#)
     );
+    let error = set.meta("a", &1).unwrap_err();
+    assert!(matches!(error, EnvelopeError::KeySet { .. }));
+    assert_eq!(error.to_string(), "/meta/a is set already");
     for refused in ["id", "ts"] {
         let error = envelope.clone().meta(refused, &1).unwrap_err();
         assert_eq!(

@@ -1,6 +1,8 @@
 //! What holds for every envelope: what is written is read back, and no input makes reading panic or overflow a stack.
 
-use outbox_envelope::{DecodeError, Envelope, EnvelopeError, MAX_DEPTH};
+use outbox_envelope::{
+    DeadLetter, DeadLetterReason, DecodeError, Envelope, EnvelopeError, MAX_DEPTH, Poison, Received,
+};
 use proptest::{collection::vec, prelude::*};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
@@ -111,7 +113,7 @@ proptest! {
 
     #[test]
     fn random_bytes_are_never_more_than_an_error(raw in vec(any::<u8>(), 0..200)) {
-        let _ = Envelope::decode(&raw);
+        prop_assert!(Envelope::poison(&raw).is_some() || Envelope::decode(&raw).is_ok());
         prop_assert!(Envelope::message_from_raw(&raw).unwrap().is_none());
     }
 
@@ -121,6 +123,22 @@ proptest! {
         let at = at.index(raw.len());
         let end = raw.len().min(at + cut);
         raw.splice(at..end, splice.bytes());
+        match Received::read(&raw) {
+            Ok(received) => {
+                let envelope = Envelope::decode(&raw).unwrap();
+                prop_assert_eq!(Some(&*received.urn), envelope.urn());
+                prop_assert_eq!(received.trace.as_deref(), envelope.trace());
+                prop_assert_eq!(received.id.as_deref(), envelope.id());
+                prop_assert_eq!(received.attempts, envelope.attempts());
+            }
+            Err(Poison::Malformed(malformed)) => {
+                prop_assert_eq!(Envelope::decode(&raw), Err(DecodeError::Malformed(malformed)));
+            }
+            Err(_) => {}
+        }
+        let dead_letter = DeadLetter::new(DeadLetterReason::Poison, "q", 0, 0);
+        let record = dead_letter.record(&raw);
+        prop_assert!(Envelope::decode_lenient(&record).is_ok(), "{}", record);
         if let Ok(envelope) = Envelope::decode(&raw) {
             let encoded = envelope.encode().unwrap();
             prop_assert_eq!(Envelope::decode(&encoded).unwrap(), envelope);
@@ -169,7 +187,7 @@ fn what_can_be_made_can_be_decoded_at_the_limit_of_nesting_too() {
         Err(EnvelopeError::Serialize { part: "data", .. })
     ));
     assert!(matches!(
-        deepest.meta("ext", &raw(MAX_DEPTH - 1)),
+        deepest.meta("other", &raw(MAX_DEPTH - 1)),
         Err(EnvelopeError::Serialize { part: "meta", .. })
     ));
 }

@@ -119,18 +119,24 @@ impl Envelope {
         self.with_meta("lang", lang)
     }
 
-    /// The same envelope with one more member in `meta`, after the others; one of the same name is replaced. The
-    /// format recommends `ext` for it, an object with one member a vendor.
+    /// The same envelope with one more member in `meta`, after the others. The format recommends `ext` for it, an object
+    /// with one member a vendor.
     ///
     /// # Errors
     ///
-    /// [`EnvelopeError::Key`] if the format reserves or forbids the name, or if `value` cannot be serialized.
+    /// [`EnvelopeError::Key`] if the format reserves or forbids the name, [`EnvelopeError::KeySet`] if `meta` has it already,
+    /// or if `value` cannot be serialized.
     pub fn meta<T: Serialize + ?Sized>(self, name: &str, value: &T) -> Result<Self, EnvelopeError> {
         let forbidden = FORBIDDEN_IN_META
             .iter()
             .any(|(forbidden, _)| *forbidden == name);
         if forbidden || CORE_OF_META.contains(&name) {
             return Err(EnvelopeError::Key {
+                pointer: format!("/meta/{name}"),
+            });
+        }
+        if self.meta_member(name).is_some() {
+            return Err(EnvelopeError::KeySet {
                 pointer: format!("/meta/{name}"),
             });
         }

@@ -1,24 +1,34 @@
 //! Rewriting an array or an object as it is to be encoded, in one pass over its text and with a stack of its own.
-//! Leaves no tree behind.
+//! Leaves no tree behind. Members of repeated names are only noted on the way, however deep they stand, and left out by
+//! one pass at the end, so that no text is moved once for every object around it.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use super::reader::Reader;
 use crate::{MAX_DEPTH, Malformed};
 
 /// An array or object whose end has not been met yet.
-enum Open {
+enum Open<'a> {
     Array,
     /// The names met so far, each with the place in the output where its member begins, after the brace or comma.
-    Object(Vec<(String, usize)>),
+    Object(Vec<(Cow<'a, str>, usize)>),
 }
 
-/// Rewrites the array or object that comes next into `out`; it stands inside `outer` containers.
-pub(super) fn rewrite(
-    reader: &mut Reader<'_>,
-    outer: usize,
-    out: &mut String,
-) -> Result<(), Malformed> {
+/// What stays of an object that has repeated names.
+struct Edit {
+    /// Its members, and a comma between each two, in the order in which they are to stand.
+    kept: Vec<Range<usize>>,
+    /// Where its closing brace stands.
+    end: usize,
+}
+
+/// The edits to make, each by the place of its object's opening brace.
+type Edits = BTreeMap<usize, Edit>;
+
+/// Rewrites the array or object that comes next; it stands inside `outer` containers.
+pub(super) fn rewrite(reader: &mut Reader<'_>, outer: usize) -> Result<String, Malformed> {
+    let mut out = String::new();
+    let mut edits = Edits::new();
     let mut open = Vec::new();
     loop {
         if matches!(reader.peek(), Some(b'[' | b'{')) && outer + open.len() == MAX_DEPTH {
@@ -37,24 +47,25 @@ pub(super) fn rewrite(
             reader.skip_space();
             if !reader.eat(b'}') {
                 let mut members = Vec::new();
-                rewrite_name(reader, &mut members, out)?;
+                rewrite_name(reader, &mut members, &mut out)?;
                 open.push(Open::Object(members));
                 continue;
             }
             out.push('}');
         } else {
-            reader.scalar()?.write(out);
+            reader.scalar()?.write(&mut out);
         }
-        if close(reader, &mut open, out)? {
-            return Ok(());
+        if close(reader, &mut open, &mut edits, &mut out)? {
+            return Ok(edited(out, &edits));
         }
     }
 }
 
 /// After a complete value: ends the containers that end here. Whether none is left; if not, another value follows.
-fn close(
-    reader: &mut Reader<'_>,
-    open: &mut Vec<Open>,
+fn close<'a>(
+    reader: &mut Reader<'a>,
+    open: &mut Vec<Open<'a>>,
+    edits: &mut Edits,
     out: &mut String,
 ) -> Result<bool, Malformed> {
     loop {
@@ -77,7 +88,9 @@ fn close(
             }
             Open::Object(members) => {
                 reader.expect(b'}', "expected a comma or the end of the object")?;
-                drop_repeated(members, out);
+                if let Some(edit) = edit(members, out.len()) {
+                    edits.insert(members[0].1 - 1, edit);
+                }
                 out.push('}');
             }
         }
@@ -85,9 +98,9 @@ fn close(
     }
 }
 
-fn rewrite_name(
-    reader: &mut Reader<'_>,
-    members: &mut Vec<(String, usize)>,
+fn rewrite_name<'a>(
+    reader: &mut Reader<'a>,
+    members: &mut Vec<(Cow<'a, str>, usize)>,
     out: &mut String,
 ) -> Result<(), Malformed> {
     let place = out.len();
@@ -98,31 +111,51 @@ fn rewrite_name(
     Ok(())
 }
 
-/// Of repeated names the last member stays, in the place of the first; `out` ends with the last of `members`.
-fn drop_repeated(members: &[(String, usize)], out: &mut String) {
+/// Of repeated names the last member stays, in the place of the first. `None` if there are none.
+fn edit(members: &[(Cow<'_, str>, usize)], end: usize) -> Option<Edit> {
     let mut last = BTreeMap::new();
     for (index, (name, _)) in members.iter().enumerate() {
-        last.insert(name.as_str(), index);
+        last.insert(name.as_ref(), index);
     }
     if last.len() == members.len() {
-        return;
+        return None;
     }
-    let start = members[0].1;
-    let text = out.split_off(start);
+    // Any comma will do, and an object with a repeated name has one.
+    let comma = members[1].1 - 1..members[1].1;
+    let mut kept = Vec::new();
     for (name, _) in members {
         // Removing it makes the second member of a name a repeated one.
-        let Some(index) = last.remove(name.as_str()) else {
+        let Some(index) = last.remove(name.as_ref()) else {
             continue;
         };
-        let begin = members[index].1;
-        let end = members
-            .get(index + 1)
-            .map_or(start + text.len(), |(_, next)| next - 1);
-        if out.len() > start {
-            out.push(',');
+        if !kept.is_empty() {
+            kept.push(comma.clone());
         }
-        out.push_str(&text[begin - start..end - start]);
+        let next = members.get(index + 1);
+        kept.push(members[index].1..next.map_or(end, |(_, next)| next - 1));
     }
+    Some(Edit { kept, end })
+}
+
+/// `text` with every edit made. What an edit leaves out is passed over, with the edits inside.
+fn edited(text: String, edits: &Edits) -> String {
+    if edits.is_empty() {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut todo = Vec::new();
+    todo.push(0..text.len());
+    while let Some(part) = todo.pop() {
+        // The first by its place is the outermost.
+        let Some((&brace, edit)) = edits.range(part.clone()).next() else {
+            out.push_str(&text[part]);
+            continue;
+        };
+        out.push_str(&text[part.start..=brace]);
+        todo.push(edit.end..part.end);
+        todo.extend(edit.kept.iter().rev().cloned());
+    }
+    out
 }
 
 #[cfg(test)]
@@ -142,10 +175,12 @@ mod tests {
             ),
             (r#"[{"":"é","":"è"},{}]"#, r#"[{"":"è"},{}]"#),
             (r#"{"a,":1,"b":",","a,":2}"#, r#"{"a,":2,"b":","}"#),
+            (
+                r#"{"a":1,"b":{"c":1,"c":{"d":1,"d":2}},"a":{"e":{},"e":[{"f":0,"f":1}]},"g":2}"#,
+                r#"{"a":{"e":[{"f":1}]},"b":{"c":{"d":2}},"g":2}"#,
+            ),
         ] {
-            let mut out = String::new();
-            rewrite(&mut Reader::new(text), 0, &mut out).unwrap();
-            assert_eq!(out, expected);
+            assert_eq!(rewrite(&mut Reader::new(text), 0).unwrap(), expected);
         }
     }
 }

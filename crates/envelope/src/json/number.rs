@@ -40,6 +40,15 @@ impl Number {
         matches!(self, Self::Integer(_) | Self::BigInteger(_))
     }
 
+    /// Whether a double of finite size comes nearest to it.
+    pub(crate) fn is_in_range_of_double(&self) -> bool {
+        match self {
+            Self::Integer(_) | Self::Double(_) => true,
+            Self::BigInteger(literal) => literal.parse::<f64>().is_ok_and(f64::is_finite),
+            Self::BeyondDouble(_) => false,
+        }
+    }
+
     /// Whether it equals 1, however it was written.
     pub(crate) fn is_one(&self) -> bool {
         match self {

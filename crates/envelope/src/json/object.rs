@@ -15,21 +15,11 @@ impl Object {
     /// Reads the object that comes next, which stands inside `outer` containers.
     pub(super) fn read(reader: &mut Reader<'_>, outer: usize) -> Result<Self, Malformed> {
         let mut members = Vec::new();
-        reader.expect(b'{', "expected an object")?;
-        reader.skip_space();
-        if reader.eat(b'}') {
-            return Ok(Self::default());
-        }
-        loop {
-            let name = reader.name()?;
-            members.push((name, Value::read(reader, outer + 1)?));
-            reader.skip_space();
-            if !reader.eat(b',') {
-                reader.expect(b'}', "expected a comma or the end of the object")?;
-                return Ok(Self::last_wins(members));
-            }
-            reader.skip_space();
-        }
+        reader.members(|reader, name| {
+            members.push((name.into_owned(), Value::read(reader, outer + 1)?));
+            Ok::<_, Malformed>(())
+        })?;
+        Ok(Self::last_wins(members))
     }
 
     /// Takes `members`; of repeated names the last value stays, in the place of the first.

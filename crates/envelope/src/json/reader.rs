@@ -1,10 +1,12 @@
 //! The tokens of JSON text, strictly: white space, strings, numbers and the three words. What they make up is read elsewhere.
 
+use std::borrow::Cow;
+
 use super::{Number, Value};
 use crate::Malformed;
 
 /// A place in JSON text.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     /// Always on a character boundary.
     at: usize,
@@ -15,7 +17,7 @@ impl<'a> Reader<'a> {
         Self { text, at: 0 }
     }
 
-    pub(super) fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
@@ -48,8 +50,40 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// How many bytes have been read.
+    pub(crate) fn place(&self) -> usize {
+        self.at
+    }
+
+    /// What has been read since `place`.
+    pub(crate) fn since(&self, place: usize) -> &'a str {
+        &self.text[place..self.at]
+    }
+
+    /// Reads the object that comes next; `value` reads each member's value, given its name.
+    pub(crate) fn members<E: From<Malformed>>(
+        &mut self,
+        mut value: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.expect(b'{', "expected an object")?;
+        self.skip_space();
+        if self.eat(b'}') {
+            return Ok(());
+        }
+        loop {
+            let name = self.name()?;
+            value(self, name)?;
+            self.skip_space();
+            if !self.eat(b',') {
+                self.expect(b'}', "expected a comma or the end of the object")?;
+                return Ok(());
+            }
+            self.skip_space();
+        }
+    }
+
     /// Reads a member's name, and the colon and the white space around it.
-    pub(super) fn name(&mut self) -> Result<String, Malformed> {
+    pub(super) fn name(&mut self) -> Result<Cow<'a, str>, Malformed> {
         self.expect(b'"', "expected the name of a member")?;
         let name = self.string()?;
         self.skip_space();
@@ -58,31 +92,48 @@ impl<'a> Reader<'a> {
         Ok(name)
     }
 
+    /// Reads the string that comes next, if one does.
+    pub(crate) fn text(&mut self) -> Option<Result<Cow<'a, str>, Malformed>> {
+        self.eat(b'"').then(|| self.string())
+    }
+
+    /// Reads the number that comes next, if one does.
+    pub(crate) fn number(&mut self) -> Option<Result<Number, Malformed>> {
+        matches!(self.peek(), Some(b'-' | b'0'..=b'9')).then(|| self.literal())
+    }
+
+    /// Skips `word` if it comes next.
+    pub(crate) fn word(&mut self, word: &str) -> bool {
+        let next = self.rest().starts_with(word);
+        self.at += if next { word.len() } else { 0 };
+        next
+    }
+
     /// Reads a value that is neither an array nor an object.
     pub(super) fn scalar(&mut self) -> Result<Value, Malformed> {
-        match self.peek() {
-            Some(b'"') => {
-                self.at += 1;
-                self.string().map(Value::String)
-            }
-            Some(b'-' | b'0'..=b'9') => self.number().map(Value::Number),
-            _ => {
-                for (word, value) in [
-                    ("null", Value::Null),
-                    ("true", Value::Bool(true)),
-                    ("false", Value::Bool(false)),
-                ] {
-                    if self.rest().starts_with(word) {
-                        self.at += word.len();
-                        return Ok(value);
-                    }
-                }
-                Err(self.malformed("expected a value"))
-            }
+        if let Some(text) = self.text() {
+            return Ok(Value::String(text?.into_owned()));
+        }
+        if let Some(number) = self.number() {
+            return number.map(Value::Number);
+        }
+        self.constant()
+    }
+
+    /// Reads one of the three words.
+    pub(super) fn constant(&mut self) -> Result<Value, Malformed> {
+        if self.word("null") {
+            Ok(Value::Null)
+        } else if self.word("true") {
+            Ok(Value::Bool(true))
+        } else if self.word("false") {
+            Ok(Value::Bool(false))
+        } else {
+            Err(self.malformed("expected a value"))
         }
     }
 
-    fn number(&mut self) -> Result<Number, Malformed> {
+    fn literal(&mut self) -> Result<Number, Malformed> {
         let start = self.at;
         self.eat(b'-');
         if !self.eat(b'0') {
@@ -115,24 +166,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string whose opening quote has been eaten.
-    fn string(&mut self) -> Result<String, Malformed> {
-        let mut string = String::new();
+    /// Reads a string whose opening quote has been eaten. Without an escape it is borrowed.
+    fn string(&mut self) -> Result<Cow<'a, str>, Malformed> {
+        let plain = self.plain();
+        if self.eat(b'"') {
+            return Ok(Cow::Borrowed(plain));
+        }
+        let mut string = plain.to_owned();
         loop {
-            let start = self.at;
-            while self
-                .peek()
-                .is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
-            {
-                self.at += 1;
-            }
-            string.push_str(&self.text[start..self.at]);
-            if self.eat(b'"') {
-                return Ok(string);
-            }
             self.expect(b'\\', "expected the end of a string")?;
             string.push(self.escape()?);
+            string.push_str(self.plain());
+            if self.eat(b'"') {
+                return Ok(Cow::Owned(string));
+            }
         }
+    }
+
+    /// Reads the characters of a string up to what cannot stand there as it is.
+    fn plain(&mut self) -> &'a str {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+        {
+            self.at += 1;
+        }
+        self.since(start)
     }
 
     /// Reads what follows a backslash.
@@ -186,11 +246,11 @@ impl<'a> Reader<'a> {
         Ok(unit)
     }
 
-    fn rest(&self) -> &str {
+    fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    pub(super) fn malformed(&self, reason: &'static str) -> Malformed {
+    pub(crate) fn malformed(&self, reason: &'static str) -> Malformed {
         Malformed {
             offset: self.at,
             reason,
