@@ -157,9 +157,15 @@ impl ClientContext for Reports {
         debug!(%error, "{reason}");
         // That all brokers are down says less than what brought down the last of them.
         if error.rdkafka_error_code() != Some(RDKafkaErrorCode::AllBrokersDown) {
-            self.set_trouble(Some(reason.to_owned()));
+            self.set_trouble(Some(readable(reason)));
         }
     }
+}
+
+/// What the library complains about without its counting, and with words where it has none for a refused connection.
+fn readable(reason: &str) -> String {
+    let (reason, _) = reason.split_once(" (after ").unwrap_or((reason, ""));
+    reason.replace("failed: (null)", "failed: nothing answers there")
 }
 
 impl ProducerContext for Reports {
@@ -181,5 +187,20 @@ impl ProducerContext for Reports {
         }
         // Nobody hears it if the call was dropped.
         let _ = told.send(verdict);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_library_complains_about_is_readable() {
+        let refused = "mq:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: (null) (after 0ms in state CONNECT, 1 identical error(s) suppressed)";
+        assert_eq!(
+            readable(refused),
+            "mq:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: nothing answers there"
+        );
+        assert_eq!(readable("Broker: out of memory"), "Broker: out of memory");
     }
 }
