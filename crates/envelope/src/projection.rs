@@ -16,6 +16,8 @@
 //! | Azure Service Bus | [`azure_service_bus::properties`] | [`azure_service_bus::attempts`] |
 //! | Artemis | [`artemis::properties`] | [`artemis::attempts`] |
 //!
+//! Before it decodes a payload, a consumer asks [`SchemaVersion::is_read`] of the property that shows the version.
+//!
 //! A value that is missing or empty in the envelope has no property. Where a broker cannot carry a name twice, the first
 //! header of a repeated name is carried, which is the one that [`Headers::get`](outbox_message::Headers::get) returns.
 //!
@@ -45,10 +47,12 @@ pub mod redis;
 pub mod sqs;
 
 mod attempts;
+mod gate;
 mod headers;
 mod members;
 mod view;
 
+pub use gate::SchemaVersion;
 pub use view::{View, of};
 
 use std::borrow::Cow;

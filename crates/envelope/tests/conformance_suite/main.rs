@@ -7,6 +7,7 @@
 
 mod bindings;
 mod core;
+mod gate;
 mod plan;
 mod poison;
 mod results;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    bindings, core, poison,
+    bindings, core, gate, poison,
     suite::{Suite, Verdict},
 };
 
@@ -50,7 +50,6 @@ const ANY: &str = "*";
 const INBOX: &str = "an inbox decides what runs once; this crate has none";
 const SCHEMA: &str = "the validation of data against a schema is not built yet";
 const BACKOFF: &str = "how long to wait is for outbox-backoff; this formula is not carried yet";
-const GATE: &str = "the gate on the version before a body is read is not built yet";
 const SETTLE: &str = "how a consumer settles a delivery is not built yet";
 const TIERS: &str = "the tiers of a consumer's retries are not built yet";
 const DELAYS: &str = "the delays of a consumer's retries are not built yet";
@@ -80,7 +79,7 @@ const PLANS: &[(&str, &str, Plan)] = &[
         "attempts_reconciliation",
         Plan::Check(bindings::kafka_attempts),
     ),
-    ("kafka", "schema_version_gate", Plan::NotCarried(GATE)),
+    ("kafka", "schema_version_gate", Plan::Check(gate::kafka)),
     ("kafka_poison", OWN, Plan::Check(poison::kafka_verdict)),
     ("backoff", OWN, Plan::NotCarried(TIERS)),
     ("backoff", "retry_republish", Plan::NotCarried(TIERS)),
@@ -101,7 +100,7 @@ const PLANS: &[(&str, &str, Plan)] = &[
         "attempts_reconciliation",
         Plan::Check(bindings::pulsar_attempts),
     ),
-    ("pulsar", "schema_version_gate", Plan::NotCarried(GATE)),
+    ("pulsar", "schema_version_gate", Plan::Check(gate::pulsar)),
     ("pulsar_exhaustion", OWN, Plan::NotCarried(SETTLE)),
     ("version_gate_pulsar", OWN, Plan::NotCarried(SETTLE)),
     ("sqs", "attribute_projection", Plan::Check(bindings::sqs)),
@@ -110,7 +109,7 @@ const PLANS: &[(&str, &str, Plan)] = &[
         "attempts_reconciliation",
         Plan::Check(bindings::sqs_attempts),
     ),
-    ("sqs", "schema_version_gate", Plan::NotCarried(GATE)),
+    ("sqs", "schema_version_gate", Plan::Check(gate::sqs)),
     ("delay", OWN, Plan::NotCarried(DELAYS)),
     ("delay", "release_visibility", Plan::NotCarried(DELAYS)),
     ("version_gate_sqs", OWN, Plan::NotCarried(SETTLE)),
@@ -124,7 +123,7 @@ const PLANS: &[(&str, &str, Plan)] = &[
         "attempts_reconciliation",
         Plan::Check(bindings::azure_service_bus_attempts),
     ),
-    ("asb", "schema_version_gate", Plan::NotCarried(GATE)),
+    ("asb", "schema_version_gate", Plan::Check(gate::asb)),
     ("version_gate_asb", OWN, Plan::NotCarried(SETTLE)),
     (
         "artemis",
@@ -136,7 +135,7 @@ const PLANS: &[(&str, &str, Plan)] = &[
         "attempts_reconciliation",
         Plan::Check(bindings::artemis_attempts),
     ),
-    ("artemis", "schema_version_gate", Plan::NotCarried(GATE)),
+    ("artemis", "schema_version_gate", Plan::Check(gate::artemis)),
     ("version_gate_artemis", OWN, Plan::NotCarried(SETTLE)),
     (
         "rabbitmq",
