@@ -38,6 +38,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What reading costs
+//!
+//! Every verdict takes time and memory in proportion to the bytes, but for the sorting of an object's names; nothing recurses
+//! into what may be deep, so that no input overflows a stack; and nothing panics. Nesting beyond [`MAX_DEPTH`] is malformed.
+//!
 //! # What differs from the reference, on purpose
 //!
 //! * `NaN`, `Infinity`, an unpaired surrogate escape and invalid UTF-8 are malformed, and so poison; the reference decodes
