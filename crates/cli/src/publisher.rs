@@ -162,10 +162,10 @@ mod tests {
         let good = "https://u:secret@h/hooks/{topic}?a=b#mode=cloudevents-binary&source=/shop";
         let destination = Destination::parse(good).unwrap();
         assert!(!format!("{destination:?}").contains("secret"));
-        let refused = Destination::parse("https://h/a#colour=secret").unwrap_err();
+        let refused = Destination::parse("https://h/a#colour=hunter2").unwrap_err();
         let refused = refused.to_string();
         assert!(refused.contains("colour"), "{refused}");
-        assert!(!refused.contains("secret"), "{refused}");
+        assert!(!refused.contains("hunter2"), "{refused}");
     }
 
     #[test]

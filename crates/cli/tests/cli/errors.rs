@@ -236,7 +236,7 @@ fn a_destination_that_cannot_be_used_is_refused_before_anything_is_claimed() {
             "holds something that outbox did not write",
         ),
         ("file:", 2, "has no path"),
-        ("kafka://localhost", 2, "scheme kafka"),
+        ("pulsar://localhost", 2, "scheme pulsar"),
     ] {
         place
             .run(&["relay", "--to", to, "--until-empty"], "")
