@@ -162,11 +162,19 @@ impl ClientContext for Reports {
     }
 }
 
-/// What the library complains about without its counting, and with words where it has none for a refused connection.
+/// What the library complains about without its counting, and with what to do about a refused connection, for which it may have no
+/// words.
 fn readable(reason: &str) -> String {
     let (reason, _) = reason.split_once(" (after ").unwrap_or((reason, ""));
-    reason.replace("failed: (null)", "failed: nothing answers there")
+    for refused in ["failed: (null)", "failed: Connection refused"] {
+        if let Some(connecting) = reason.strip_suffix(refused) {
+            return format!("{connecting}failed: {REFUSED}");
+        }
+    }
+    reason.to_owned()
 }
+
+const REFUSED: &str = "nothing answers there; start the broker, or correct the URL";
 
 impl ProducerContext for Reports {
     type DeliveryOpaque = Opaque;
@@ -196,11 +204,16 @@ mod tests {
 
     #[test]
     fn what_the_library_complains_about_is_readable() {
-        let refused = "mq:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: (null) (after 0ms in state CONNECT, 1 identical error(s) suppressed)";
-        assert_eq!(
-            readable(refused),
-            "mq:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: nothing answers there"
-        );
+        for words in ["(null)", "Connection refused"] {
+            let refused = format!(
+                "mq:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: {words} (after 0ms in state CONNECT, 1 identical error(s) \
+                 suppressed)"
+            );
+            assert_eq!(
+                readable(&refused),
+                "mq:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: nothing answers there; start the broker, or correct the URL"
+            );
+        }
         assert_eq!(readable("Broker: out of memory"), "Broker: out of memory");
     }
 }

@@ -28,11 +28,11 @@ pub struct KafkaConfig {
     pub batch_bytes: u32,
     /// How long a record waits for others to make a batch with: `linger_ms`, in milliseconds. By default 0.
     pub linger: Duration,
-    /// How long a broker may take to confirm a record: `message_timeout`, in seconds. By default 4 s; it must be below half the
-    /// relay's publish timeout, as a call may take twice as long.
+    /// How long a broker may take to confirm a record: `message_timeout`, in seconds, at most 300. By default 4 s; it must be below
+    /// half the relay's publish timeout, as a call may take twice as long.
     pub message_timeout: Duration,
-    /// How long one attempt to connect to a broker may take: `connect_timeout`, in seconds. By default 3 s; it should be
-    /// below the message timeout.
+    /// How long one attempt to connect to a broker may take: `connect_timeout`, in seconds, at most 300. By default 3 s; it should
+    /// be below the message timeout.
     pub connect_timeout: Duration,
 }
 
@@ -91,6 +91,10 @@ impl KafkaConfig {
             let text = self.topic.to_string();
             return Err(InvalidUrl::Topic { text, problem });
         }
+        let user = self.credentials.as_ref().map(|by| &*by.user);
+        if user == Some("") {
+            return Err(InvalidUrl::Credentials);
+        }
         self.check_fields()?;
         match self.needs_tls_of_the_build() {
             Some(what) if !cfg!(feature = "tls") => Err(InvalidUrl::Feature { what }),
@@ -111,8 +115,8 @@ impl KafkaConfig {
             ("message_timeout", self.message_timeout),
             ("connect_timeout", self.connect_timeout),
         ] {
-            if !(SECOND..=HOUR).contains(&value) {
-                let problem = "write at least 1 second, and at most 3600";
+            if !(SECOND..=MAX_TIMEOUT).contains(&value) {
+                let problem = "write at least 1 second, and at most 300";
                 let value = value.as_secs().to_string();
                 return Err(InvalidParameter::value(name, value, problem));
             }
@@ -154,7 +158,9 @@ impl KafkaConfig {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_hours(1);
+
+/// The library waits no longer than this for what a connection carries.
+const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// A broker takes requests of some 100 MB at most, unless it is told otherwise.
 const MAX_BATCH_BYTES: u32 = 100_000_000;
@@ -201,8 +207,21 @@ mod tests {
                 "message_timeout is \"0\"",
             ),
             (
-                problem(|c| c.connect_timeout = Duration::from_secs(3_601)),
-                "connect_timeout is \"3601\"",
+                problem(|c| c.message_timeout = Duration::from_secs(301)),
+                "message_timeout is \"301\": write at least 1 second, and at most 300",
+            ),
+            (
+                problem(|c| c.connect_timeout = Duration::from_secs(301)),
+                "connect_timeout is \"301\"",
+            ),
+            (
+                problem(|c| {
+                    c.credentials = Some(Credentials {
+                        user: String::new(),
+                        ..shop(Mechanism::Plain)
+                    });
+                }),
+                "credentials",
             ),
             (
                 problem(|c| c.linger = Duration::from_secs(4)),

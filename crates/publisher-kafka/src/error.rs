@@ -18,9 +18,14 @@ pub enum InvalidUrl {
         /// Which one, counted from 1.
         number: usize,
     },
-    /// The user name or the password is not percent-encoded UTF-8, or one is missing.
+    /// The user name or the password is not percent-encoded UTF-8, or one is missing, or the user name is empty.
     #[error("the credentials in the URL are not written as user:password in percent-encoded text")]
     Credentials,
+    /// Something stands behind `#`.
+    #[error(
+        "nothing stands behind # in a URL of Kafka: write parameters behind ?, and # in a user name or a password as %23"
+    )]
+    Fragment,
     /// The path is no template of topics.
     #[error("the topic {text:?} in the path of the URL does not do: {problem}")]
     Topic {

@@ -119,4 +119,14 @@ mod tests {
             assert_eq!(taken("allow.auto.create.topics"), "false");
         }
     }
+
+    #[test]
+    fn the_library_takes_the_longest_timeouts() {
+        let url = "kafka://h?message_timeout=300&connect_timeout=300";
+        let config = KafkaConfig::from_url(url).unwrap();
+        let native = of(&config, Role::Batching).create_native_config().unwrap();
+        assert_eq!(native.get("socket.timeout.ms").unwrap(), "300000");
+        let setup = native.get("socket.connection.setup.timeout.ms").unwrap();
+        assert_eq!(setup, "300000");
+    }
 }

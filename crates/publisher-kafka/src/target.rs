@@ -108,21 +108,20 @@ impl Target {
             Fault::Forbidden => format!(
                 "topic {topic} on {address} may not be written to by this user; permit Write on it"
             ),
-            Fault::Refused => format!(
-                "{address} refuses this user or what it does ({code}){}",
-                why(client)
-            ),
+            Fault::Refused => format!("{address} refuses this user or what it does{}", why(client)),
             Fault::Numbering => {
-                let why = client.fatal().unwrap_or_else(|| code.to_string());
+                let why = client
+                    .fatal()
+                    .map_or_else(String::new, |why| format!(": {why}"));
                 format!(
-                    "{address} and this producer number its records differently, so it is replaced ({why})"
+                    "{address} and this producer number its records differently, so it is replaced{why}"
                 )
             }
             Fault::Neighbor | Fault::Other(_) => {
-                format!("{address} did not take a record of topic {topic}: {code}")
+                format!("{address} did not take a record of topic {topic}")
             }
         };
-        PublishError::new(fault.kind(), text).with_source(KafkaError::MessageProduction(code))
+        PublishError::new(fault.kind(), text).with_source(code)
     }
 
     /// A question was not answered.
@@ -137,7 +136,7 @@ impl Target {
 
     /// The client could not even be made.
     pub(crate) fn no_client(&self, error: KafkaError) -> PublishError {
-        let text = format!("no client for {} can be made: {error}", self.address);
+        let text = format!("no client for {} can be made", self.address);
         PublishError::new(PublishErrorKind::Unavailable, text).with_source(error)
     }
 }
@@ -155,4 +154,24 @@ fn problem(topic: &MetadataTopic) -> Option<RDKafkaErrorCode> {
 fn why(client: &Client) -> String {
     let trouble = client.trouble();
     trouble.map_or_else(String::new, |trouble| format!(": {trouble}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn what_the_client_library_says_is_the_source_and_not_in_the_text_too() {
+        let target = Target::new(KafkaConfig::default());
+        let error = KafkaError::ClientCreation("no threads".to_owned());
+        let failure = target.no_client(error);
+        assert_eq!(
+            failure.text,
+            "no client for kafka://localhost:9092 can be made"
+        );
+        let source = failure.source().unwrap().to_string();
+        assert!(source.contains("no threads"), "{source}");
+    }
 }

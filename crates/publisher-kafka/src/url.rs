@@ -52,6 +52,9 @@ pub(crate) fn read(url: &str) -> Result<KafkaConfig, InvalidUrl> {
         }
         None => authority,
     };
+    if servers.contains('#') || path.contains('#') {
+        return Err(InvalidUrl::Fragment);
+    }
     config.servers = servers.split(',').map(str::to_owned).collect();
     for (at, server) in config.servers.iter().enumerate() {
         host_and_port(server).ok_or(InvalidUrl::Server { number: at + 1 })?;
@@ -191,6 +194,11 @@ mod tests {
             ("kafka://u:hunter2@a,u:hunter2@b", "credentials"),
             ("kafka://hunter2@a", "credentials"),
             ("kafka://u:%ff@h", "credentials"),
+            ("kafka://:@h", "credentials"),
+            ("kafka://:hunter2@h", "credentials"),
+            ("kafka://127.0.0.1:1#x=y", "write parameters behind ?"),
+            ("kafka://h/t#x=hunter2", "write parameters behind ?"),
+            ("kafka://u:1#hunter2/@h", "%23"),
             ("kafka://u:1?hunter2@h", "%3F"),
             ("kafka://h/a/b", "topic \"a/b\""),
             ("kafka://h/%ff", "topic \"%ff\""),
@@ -203,6 +211,7 @@ mod tests {
             ("kafka://h?ca=/a&ca=/b", "ca stands there twice"),
             ("kafka://h?compression=gzip", "write none or lz4 or snappy"),
             ("kafka://h?linger_ms=5s", "whole number of milliseconds"),
+            ("kafka://h?message_timeout=301", "at most 300"),
             ("kafka://h?sasl=plain", "sasl needs a user and a password"),
         ] {
             let said = refused(url);

@@ -32,7 +32,9 @@ async fn f5_a_record_is_judged_only_when_it_was_refused_by_itself() {
         cluster.refuse(&[error, error]);
         let failure = fail(&publisher, &[message("t", "k", "x")]).await;
         assert_eq!(failure.kind, kind, "{failure:?}");
-        assert!(failure.text.contains("topic t"), "{failure}");
+        assert!(failure.text.ends_with("topic t"), "{failure}");
+        let source = failure.source.unwrap().to_string();
+        assert!(source.contains("Broker: "), "{source}");
     }
     assert_eq!(cluster.texts(), ["first", "second"]);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, future::join_all};
 use outbox_message::Topic;
 use outbox_publisher::{PublishErrorKind, Publisher};
+use outbox_publisher_kafka::KafkaPublisher;
 use rdkafka::types::RDKafkaRespErr::{
     RD_KAFKA_RESP_ERR_NO_ERROR as NO_ERROR,
     RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED as FORBIDDEN,
@@ -43,6 +44,20 @@ async fn f3_brokers_that_are_down_are_unavailable_with_the_reason_until_they_are
     confirm(&patient, &run[..1]).await;
     patient.reach().await.unwrap();
     assert_eq!(cluster.texts(), ["k:1", "k:2", "k:3", "k:1"]);
+}
+
+#[tokio::test]
+async fn f3_a_refused_connection_says_what_to_do() {
+    let cluster = Cluster::new();
+    let url = format!("kafka://{}/?message_timeout=1", cluster.server());
+    cluster.down();
+    let publisher = KafkaPublisher::new(&url).unwrap();
+    let asked = publisher.reach().await.unwrap_err();
+    let sent = fail(&publisher, &[message("t", "k", "x")]).await;
+    for failure in [asked, sent] {
+        let advice = "start the broker, or correct the URL";
+        assert!(failure.text.ends_with(advice), "{failure}");
+    }
 }
 
 #[tokio::test]
