@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 #[cfg(feature = "kafka")]
-use outbox::kafka::KafkaPublisher;
+use outbox::kafka::{InvalidUrl, KafkaConfig, KafkaPublisher};
 use outbox::{
     file::FilePublisher, http::HttpPublisher, nats::NatsPublisher, publisher::Publisher,
     rabbitmq::RabbitMqPublisher, redis::RedisPublisher,
@@ -31,8 +31,10 @@ const SUPPORTED: &str = "supported are amqp://HOST, amqps://HOST (RabbitMQ), nat
                          http://HOST, https://HOST, file:PATH and stdout:";
 
 #[cfg(not(feature = "kafka"))]
-const BUILD: &str =
-    "take a released program, or build it with --features kafka (kafka-tls for kafkas://)";
+const BUILD: &str = "take a released program, or build it with --features kafka (kafka-tls for kafkas:// and SCRAM)";
+
+#[cfg(feature = "kafka")]
+const BUILD_TLS: &str = "build it with --features kafka-tls";
 
 impl Destination {
     /// Reads a URL; the failure does not repeat it, since it may hold a password.
@@ -49,7 +51,7 @@ impl Destination {
             Some(("nats" | "tls", _)) => Self::broker(url, "NATS", NatsPublisher::new),
             Some(("redis" | "rediss", _)) => Self::broker(url, "Redis", RedisPublisher::new),
             #[cfg(feature = "kafka")]
-            Some(("kafka" | "kafkas", _)) => Self::broker(url, "Kafka", KafkaPublisher::new),
+            Some(("kafka" | "kafkas", _)) => Self::kafka(url),
             #[cfg(not(feature = "kafka"))]
             Some(("kafka" | "kafkas", _)) => {
                 let what = "this program was built without Kafka";
@@ -59,7 +61,24 @@ impl Destination {
             Some((scheme, _)) if is_scheme(scheme) => Err(refused(format!(
                 "cannot publish to a destination of scheme {scheme}"
             ))),
+            Some((scheme, _)) if is_scheme(&scheme.to_ascii_lowercase()) => {
+                let what =
+                    "the scheme of the destination has capitals: write the scheme in lower case";
+                Err(refused(what.to_owned()))
+            }
             _ => Err(refused("this is no URL of a destination".to_owned())),
+        }
+    }
+
+    #[cfg(feature = "kafka")]
+    fn kafka(url: &str) -> Result<Self, Failure> {
+        match KafkaConfig::from_url(url) {
+            Err(InvalidUrl::Feature { what }) => {
+                let what =
+                    format!("this program was built without TLS for Kafka, which {what} needs");
+                Err(Failure::new(Exit::Input, what).hint(BUILD_TLS))
+            }
+            _ => Self::broker(url, "Kafka", KafkaPublisher::new),
         }
     }
 
@@ -155,6 +174,33 @@ mod tests {
         let refused = refused.to_string();
         assert!(refused.contains("--features kafka"), "{refused}");
         assert!(!refused.contains("secret"), "{refused}");
+    }
+
+    #[cfg(all(feature = "kafka", not(feature = "kafka-tls")))]
+    #[test]
+    fn a_program_without_tls_for_kafka_says_how_to_get_one_with_it() {
+        for url in [
+            "kafkas://u:secret@h",
+            "kafka://u:secret@h?sasl=scram-sha-256",
+        ] {
+            let refused = Destination::parse(url).unwrap_err();
+            assert_eq!(refused.exit, Exit::Input);
+            let refused = refused.to_string();
+            assert!(refused.contains("--features kafka-tls"), "{refused}");
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_in_capitals_is_to_be_written_in_lower_case() {
+        for url in ["Kafka://u:secret@h", "HTTP://h?secret", "Stdout:", "FILE:a"] {
+            let refused = Destination::parse(url).unwrap_err().to_string();
+            assert!(
+                refused.contains("write the scheme in lower case"),
+                "{refused}"
+            );
+            assert!(!refused.contains("secret"), "{refused}");
+        }
     }
 
     #[test]
