@@ -32,6 +32,7 @@ use crate::{
     held::Held,
     in_time::InTime,
     poll::Poll,
+    probed::Probed,
     serve::Served,
     settle::Recorded,
     stops::Stops,
@@ -73,6 +74,7 @@ pub(crate) struct Driver {
     held: BTreeMap<Lane, Held>,
     runs: HashMap<Id, InFlight>,
     circuits: Circuits,
+    probed: Probed,
     stops: Stops,
     claiming: Claiming,
     /// Lanes that are left alone until then, because something of them failed without a reason that is theirs.
@@ -117,6 +119,7 @@ impl Driver {
             tasks: JoinSet::new(),
             held: BTreeMap::new(),
             runs: HashMap::new(),
+            probed: Probed::default(),
             circuits: Circuits::new(
                 config.batch,
                 config.publish_timeout,

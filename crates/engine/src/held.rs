@@ -9,7 +9,7 @@ use outbox_store::{
 };
 use tokio::time::Instant;
 
-use crate::{RelayConfig, clock::Lease, judge, settle::Recorded};
+use crate::{RelayConfig, clock::Lease, judge, probed::Probed, settle::Recorded};
 
 /// A lane that the relay holds.
 #[derive(Debug)]
@@ -129,6 +129,25 @@ impl Held {
         match self.undecided.get(&self.rules.head()?)? {
             Claimed::Message(delivery) => Some(Head::Message(delivery)),
             Claimed::Doomed(..) => Some(Head::Doomed),
+        }
+    }
+
+    /// Gives back the keys of messages that probes have tried, up to one that they have not. If all that could start were tried,
+    /// nothing is given back.
+    pub(crate) fn skip_probed(&mut self, probed: &Probed) {
+        let was_tried = |position: Position| match self.undecided.get(&position) {
+            Some(Claimed::Message(delivery)) => probed.has(&delivery.message.id),
+            _ => false,
+        };
+        let tried = self.rules.heads().take_while(|head| was_tried(*head));
+        let (tried, heads) = (tried.count(), self.rules.heads().count());
+        if tried == heads {
+            return;
+        }
+        for _ in 0..tried {
+            if let Some(run) = self.rules.next_run(1) {
+                self.complete(run.id, 0, Some((Verdict::Release, Outcome::Release)));
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod held;
 mod in_time;
 mod judge;
 mod poll;
+mod probed;
 mod relay;
 mod report;
 mod serve;

@@ -148,6 +148,12 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
         Some(self.slots[*head].position)
     }
 
+    /// The positions that runs could begin with now, the lowest first.
+    pub fn heads(&self) -> impl Iterator<Item = P> {
+        let heads = self.runnable.iter();
+        heads.map(|head| self.slots[*head].position)
+    }
+
     /// Starts the next run: of all that may start now, the one with the lowest position.
     ///
     /// A run of an ordering key has at most `max` messages, but always one. `None` means that

@@ -151,7 +151,8 @@ impl Driver {
         }
         let probe = self.circuits.all_open().is_some();
         let alone = self.claiming.alone;
-        let one = probe || alone.is_some_and(|alone| alone.one);
+        let head = probe && !self.probed.looks_behind_heads();
+        let one = head || alone.is_some_and(|alone| alone.one);
         let request = ClaimRequest {
             relay: Arc::clone(&self.config.name),
             limit: self.config.batch,
@@ -162,7 +163,11 @@ impl Driver {
             } else {
                 self.config.batch_bytes.min(self.room())
             },
-            max_lanes: if one { 1 } else { self.config.max_lanes },
+            max_lanes: if one || probe {
+                1
+            } else {
+                self.config.max_lanes
+            },
             lease: self.config.lease,
             lanes: self.claimable(alone),
         };

@@ -64,6 +64,9 @@ impl Driver {
         let Some(held) = self.held.get_mut(&lane) else {
             return false;
         };
+        if held.probe && self.probed.looks_behind_heads() {
+            held.skip_probed(&self.probed);
+        }
         let next = match held.head() {
             None => return false,
             Some(Head::Doomed) => {
@@ -80,7 +83,13 @@ impl Driver {
         let limit = run_limit(next, self.circuits.run_limit(&destination));
         let now = Instant::now();
         match self.circuits.next_probe(&destination) {
-            Some(at) if held.probe && at <= now => self.spawn_run(lane, destination, 1, true),
+            Some(at) if held.probe && at <= now => {
+                self.spawn_run(lane, destination, 1, true);
+                // One message is a probe; what was claimed behind it is given back.
+                if let Some(held) = self.held.get_mut(&lane) {
+                    held.release();
+                }
+            }
             // A probe met a destination whose turn comes soon, or comes much later: then its head is set aside below.
             Some(at) if held.probe && at <= now + self.config.transient_delay => {
                 held.release();
@@ -212,6 +221,9 @@ impl Driver {
                     .failed(&destination, failed, &error, Instant::now());
             }
             self.destination_failed(&destination, next_probe, error);
+            if probe && let Some(failed) = messages.get(judged.confirmed) {
+                self.probed.failed(&failed.message.id);
+            }
         } else if probe && judged.confirmed == 0 {
             self.circuits.postpone(&destination, next_probe);
         }
@@ -243,6 +255,7 @@ impl Driver {
         if self.circuits.confirmed(destination, count, began.elapsed()) {
             info!(relay = %self.config.name, destination, "the destination confirms again");
             self.record_circuit(destination, None);
+            self.probed.confirmed();
             self.stops.confirmed(destination);
             self.claiming.hurry();
         }

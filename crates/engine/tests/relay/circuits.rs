@@ -1,6 +1,7 @@
 //! Outages: F3, cases 18 and 24, and two destinations of which one is down.
 
 use outbox_publisher::PublishErrorKind::{Malformed, Rejected, Throttled, Unavailable};
+use outbox_store::OutboxStore;
 use outbox_testkit::{Call, Reply, ScriptedPublisher};
 
 use crate::world::{World, pass, secs};
@@ -94,6 +95,34 @@ async fn f3_probes_meet_different_lanes_in_turn() {
         "only {} different messages in twenty probes",
         probed.len()
     );
+    relay.crash().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_heads_that_fail_by_themselves_do_not_keep_a_healthy_destination_down() {
+    // Such a message looks like an outage. They are at the head of every lane, many of them, and healthy ones behind them.
+    let world = World::new();
+    let bad = usize::from(world.memory().lanes().get()) * 10;
+    for index in 0..bad {
+        let id = format!("bad-{index}");
+        world.broker.on(&id, vec![Reply::Fail(Unavailable); 4_000]);
+        world.save(&id, Some(&id)).await;
+    }
+    for index in 0..500 {
+        let id = format!("good-{index}");
+        world.save(&id, Some(&id)).await;
+    }
+    let relay = world.start();
+    pass(secs(60 * 60)).await;
+    let confirmed = world.broker.confirmed();
+    let good = confirmed.iter().filter(|id| id.starts_with("good"));
+    assert_eq!(good.count(), 500);
+    let status = world.status().await;
+    assert_eq!(
+        (status.dead, status.pending()),
+        (0, u64::try_from(bad).unwrap())
+    );
+    assert!(world.broker.handed().iter().all(|it| it.attempts == 0));
     relay.crash().await;
 }
 
