@@ -1,7 +1,7 @@
 //! Why a request was not answered, told so that an operator knows what to do. What the client says is looked at here and nowhere
 //! else.
 
-use std::{error::Error, io};
+use std::{error::Error, io, sync::Arc};
 
 use outbox_publisher::{PublishError, PublishErrorKind};
 use rustls::CertificateError;
@@ -36,6 +36,9 @@ pub(crate) fn stage(error: &reqwest::Error) -> Stage {
 
 /// What happened, for people, and the client's error without the URL.
 pub(crate) fn told(origin: &str, stage: Stage, error: reqwest::Error) -> PublishError {
+    if let Some(name) = find::<NameError>(&error) {
+        return not_resolved(name);
+    }
     let kind = match stage {
         Stage::Making => PublishErrorKind::Malformed,
         _ => PublishErrorKind::Unavailable,
@@ -49,10 +52,16 @@ pub(crate) fn told(origin: &str, stage: Stage, error: reqwest::Error) -> Publish
     PublishError::new(kind, text).with_source(error.without_url())
 }
 
-fn not_connected(origin: &str, error: &reqwest::Error) -> String {
-    if let Some(name) = find::<NameError>(error) {
-        return name.to_string();
+/// With the system's error alone: the client's would say all of it again.
+fn not_resolved(error: &NameError) -> PublishError {
+    let told = PublishError::new(PublishErrorKind::Unavailable, error.to_string());
+    match error {
+        NameError::Unknown { source, .. } => told.with_source(Arc::clone(source)),
+        NameError::NotPublic { .. } => told,
     }
+}
+
+fn not_connected(origin: &str, error: &reqwest::Error) -> String {
     if let Some(tls) = find::<rustls::Error>(error) {
         return not_trusted(origin, tls);
     }

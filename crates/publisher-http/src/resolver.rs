@@ -1,7 +1,7 @@
 //! Looks names up and gives only such addresses as may be connected to. What is connected to is what was looked at here, so a
 //! name cannot change its address in between. Hosts that are addresses themselves never come here; the configuration judges them.
 
-use std::{error::Error, fmt, io, net::SocketAddr};
+use std::{error::Error, fmt, io, net::SocketAddr, sync::Arc};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
@@ -18,7 +18,11 @@ pub(crate) struct Resolver {
 #[derive(Debug)]
 pub(crate) enum NameError {
     /// It was not found, or could not be looked up.
-    Unknown { host: String, source: io::Error },
+    Unknown {
+        host: String,
+        /// Shared, so that it can be told without what the client wraps around it.
+        source: Arc<io::Error>,
+    },
     /// It is known, and none of its addresses is public.
     NotPublic {
         host: String,
@@ -35,7 +39,10 @@ impl Resolve for Resolver {
             let found = look_up(&host).await;
             let found = match found {
                 Ok(found) => found,
-                Err(source) => return Err(NameError::Unknown { host, source }.into()),
+                Err(source) => {
+                    let source = Arc::new(source);
+                    return Err(NameError::Unknown { host, source }.into());
+                }
             };
             let chosen = choose(host, found, any)?;
             let addresses: Addrs = Box::new(chosen.into_iter());
@@ -67,7 +74,10 @@ fn choose(host: String, found: Vec<SocketAddr>, any: bool) -> Result<Vec<SocketA
         }),
         None => Err(NameError::Unknown {
             host,
-            source: io::Error::new(io::ErrorKind::NotFound, "the name has no address"),
+            source: Arc::new(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the name has no address",
+            )),
         }),
     }
 }

@@ -1,6 +1,6 @@
 //! Addresses that are not public, however they come: nothing is sent to them, and nothing is connected to.
 
-use std::{env, process::Command};
+use std::{env, error::Error, process::Command};
 
 use outbox_publisher::Publisher;
 use outbox_publisher_http::{HttpPublisher, InvalidUrl};
@@ -49,6 +49,7 @@ async fn f3_a_name_that_leads_to_this_machine_is_refused_after_it_was_looked_up(
         &failure,
         &["localhost leads to", "loopback", "allow_private=true"],
     );
+    assert!(failure.source().is_none(), "{failure:?}");
     assert_unavailable(&publisher.reach().await.unwrap_err(), &["localhost"]);
     assert_eq!(receiver.connections(), 0);
     let allowed = HttpPublisher::new(&url("allow_private=true")).unwrap();
@@ -60,6 +61,10 @@ async fn f3_a_name_that_is_not_known_is_unavailable() {
     let publisher = HttpPublisher::new("http://no-such-host.invalid/").unwrap();
     let failure = fail(&publisher, &message("a")).await;
     assert_unavailable(&failure, &["no-such-host.invalid was not found"]);
+    let source = failure.source().unwrap();
+    assert!(source.source().is_none(), "{source:?}");
+    let why = source.to_string();
+    assert!(!why.is_empty() && !why.contains("no-such-host"), "{why}");
 }
 
 #[tokio::test]
