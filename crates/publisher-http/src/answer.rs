@@ -1,7 +1,10 @@
 //! What a receiver answered, read as far as it matters: the status, when to try again, and no more of the body than it takes to use the
 //! connection again.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    cmp::Reverse,
+    time::{Duration, SystemTime},
+};
 
 use reqwest::{
     Response,
@@ -15,7 +18,7 @@ use crate::retry_after;
 const BODY: usize = 16 * 1024;
 
 /// As long is waited for it. What was decided by the status stands.
-const PATIENCE: Duration = Duration::from_millis(500);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// As much of it is kept, in which secrets are looked for.
 const BEGINNING: usize = 4 * 1024;
@@ -49,10 +52,13 @@ pub(crate) async fn body(mut response: Response) -> Vec<u8> {
 }
 
 /// The beginning of a body as people can read it, without what nobody may read.
-pub(crate) fn excerpt(beginning: &[u8], secrets: &[String]) -> String {
+pub(crate) fn excerpt(beginning: &[u8], mut secrets: Vec<String>) -> String {
     let mut text = String::from_utf8_lossy(beginning).into_owned();
+    secrets.retain(|secret| !secret.is_empty());
+    // The longest come first: a short one would leave the rest of a long one that it is a part of.
+    secrets.sort_by_key(|secret| Reverse(secret.len()));
     for secret in secrets {
-        text = text.replace(&**secret, "***");
+        text = text.replace(&secret, "***");
     }
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -66,12 +72,18 @@ mod tests {
     #[test]
     fn an_excerpt_is_one_short_line_without_secrets() {
         let body = b" {\n\t\"error\":  \"no total\",\0 \"token\": \"hunter2\" }\n\xFF";
-        let shown = excerpt(body, &["hunter2".to_owned()]);
+        let shown = excerpt(body, vec!["hunter2".to_owned()]);
         assert_eq!(
             shown,
             "{ \"error\": \"no total\", \"token\": \"***\" } \u{fffd}"
         );
-        let long = excerpt("é".repeat(400).as_bytes(), &[]);
+        let long = excerpt("é".repeat(400).as_bytes(), Vec::new());
         assert_eq!(long.chars().count(), EXCERPT);
+    }
+
+    #[test]
+    fn a_secret_is_hidden_whole_if_another_is_a_part_of_it() {
+        let secrets = ["", "7", "hunter7x"].map(str::to_owned);
+        assert_eq!(excerpt(b"hunter7x 7 y", secrets.to_vec()), "*** *** y");
     }
 }

@@ -29,6 +29,7 @@ mod evidence;
 mod failure;
 mod files;
 mod headers;
+mod hidden;
 mod mode;
 mod options;
 mod publisher;

@@ -1,9 +1,6 @@
 //! One message on its way: a request, its answer, and what that says about the message.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use outbox_message::{Message, Topic};
 use outbox_publisher::{PublishError, PublishErrorKind};
@@ -18,8 +15,9 @@ use crate::{
     evidence::{Doubt, Evidence},
     failure::{self, Stage},
     files::{Files, Loaded},
+    hidden,
     request::{self, Parts},
-    status::{self, Verdict},
+    status::{self, Share, Verdict},
     target::Target,
 };
 
@@ -86,7 +84,8 @@ impl Sender {
                 return Err(self.weighed(message, destination, doubt, silent));
             }
         };
-        self.judge(answer, message, destination, &loaded).await
+        self.judge(answer, message, destination, &url, &loaded)
+            .await
     }
 
     /// Asks the receiver what it takes at the place of a topic, without a message.
@@ -139,11 +138,17 @@ impl Sender {
         answer: Response,
         message: &Message,
         destination: &str,
-        loaded: &Arc<Loaded>,
+        url: &Url,
+        loaded: &Loaded,
     ) -> Result<(), PublishError> {
         let status = answer.status();
         let retry_after = answer::retry_after(answer.headers(), SystemTime::now());
-        let verdict = status::judge(status.as_u16(), retry_after, &self.config.permanent);
+        let share = Share {
+            url: self.target.depends_on_message(),
+            headers: !message.headers.is_empty(),
+        };
+        let permanent = &self.config.permanent;
+        let verdict = status::judge(status.as_u16(), retry_after, permanent, share);
         if verdict == Verdict::Accepted {
             self.evidence.confirm(destination, &message.id);
         }
@@ -155,7 +160,9 @@ impl Sender {
         };
         self.doubt_credentials(status);
         let shown = if self.config.excerpt {
-            answer::excerpt(&beginning, &loaded.hidden)
+            let mut secrets = hidden::of_url(url, self.target.hides_path());
+            secrets.extend_from_slice(&loaded.hidden);
+            answer::excerpt(&beginning, secrets)
         } else {
             String::new()
         };

@@ -15,24 +15,45 @@ pub(crate) enum Verdict {
     Doubtful,
 }
 
+/// What of a request is the message's own, so that a status about it may be about the message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// More of the URL than its topic: its key or its id.
+    pub(crate) url: bool,
+    /// Headers that it brings.
+    pub(crate) headers: bool,
+}
+
 /// Judges a status. `permanent` are those of the user's that kill a message at once.
-pub(crate) fn judge(status: u16, retry_after: Option<Duration>, permanent: &[u16]) -> Verdict {
+pub(crate) fn judge(
+    status: u16,
+    retry_after: Option<Duration>,
+    permanent: &[u16],
+    share: Share,
+) -> Verdict {
     use PublishErrorKind::{Malformed, Rejected, Throttled, TooLarge, Unavailable};
     let kind = match status {
         200..=299 => return Verdict::Accepted,
         _ if permanent.contains(&status) => Malformed,
-        // The URL is the wrong one: it leads elsewhere, to nothing, or to what takes no POST.
-        300..=399 | 404 | 405 | 410 | 421 | 426
+        // There is nothing at the URL, of which the message made a part.
+        404 | 410 if share.url => return Verdict::Doubtful,
+        // The key or the id makes a URL that is longer than the receiver takes.
+        414 if share.url => Malformed,
+        // The URL is the wrong one: it leads elsewhere, to nothing, or to what takes no POST, or no message could come by it.
+        300..=399 | 404 | 405 | 410 | 414 | 421 | 426
         // It does not let us in; 407 and 511 are a proxy's.
         | 401 | 402 | 403 | 407 | 511
-        // It is away for now, as it says itself or as what stands before it says.
-        | 408 | 425 | 502 | 503 | 504 => Unavailable,
+        // It is away for now, as it says itself.
+        | 425 | 503 => Unavailable,
         429 => Throttled,
         // With a time it is too large for the moment only (RFC 9110, 15.5.14).
         413 if retry_after.is_some() => Throttled,
-        413 | 431 => TooLarge,
-        // The topic or the key makes a URL that is longer than the receiver takes.
-        414 => Malformed,
+        413 => TooLarge,
+        431 if share.headers => TooLarge,
+        // Those of the configuration are too large, and more so together with what is said of the message.
+        431
+        // It, or one behind what answers for it, gave up or broke: while it was busy, or over this message.
+        | 408 | 502 | 504 => return Verdict::Doubtful,
         400..=499 => Rejected,
         // 500 and its kin, and what is no status at all.
         _ => return Verdict::Doubtful,
@@ -50,11 +71,11 @@ pub(crate) fn advice(status: u16) -> &'static str {
         405 => "it takes no POST; correct the URL",
         410 => "the path is gone for good; correct the URL, or discard what waits for it",
         413 => "the message is larger than it takes",
-        414 => "the topic or the key makes the URL too long for it",
+        414 => "the URL, with what the message brings into it, is longer than it takes",
         421 => "it does not serve this host; correct the URL",
         426 => "it asks for another protocol; correct the URL",
         429 => "it asks for fewer requests",
-        431 => "the headers of the message are more than it takes",
+        431 => "the headers, those of headers_file and the message's own, are more than it takes",
         _ => "",
     }
 }
@@ -72,39 +93,53 @@ pub(crate) fn is_no(status: u16, of_path: bool) -> bool {
 mod tests {
     use super::*;
 
+    const NONE: Share = Share {
+        url: false,
+        headers: false,
+    };
+    const URL: Share = Share { url: true, ..NONE };
+    const HEADERS: Share = Share {
+        headers: true,
+        ..NONE
+    };
+
     fn of(status: u16) -> Verdict {
-        judge(status, None, &[])
+        judge(status, None, &[], NONE)
     }
 
-    fn those(verdict: Verdict) -> Vec<u16> {
+    fn those(verdict: Verdict, share: Share) -> Vec<u16> {
         (0..=1_000)
-            .filter(|status| of(*status) == verdict)
+            .filter(|status| judge(*status, None, &[], share) == verdict)
             .collect()
     }
 
     #[test]
     fn b1_only_a_status_from_200_to_299_is_accepted() {
         let expected: Vec<u16> = (200..300).collect();
-        assert_eq!(those(Verdict::Accepted), expected);
+        assert_eq!(those(Verdict::Accepted, NONE), expected);
     }
 
     #[test]
     fn f5_only_what_no_retry_can_heal_is_dead_at_once() {
-        assert_eq!(
-            those(Verdict::Failed(PublishErrorKind::TooLarge)),
-            [413, 431]
-        );
-        assert_eq!(those(Verdict::Failed(PublishErrorKind::Malformed)), [414]);
+        let too_large = Verdict::Failed(PublishErrorKind::TooLarge);
+        assert_eq!(those(too_large, NONE), [413]);
+        assert_eq!(those(too_large, HEADERS), [413, 431]);
+        let malformed = Verdict::Failed(PublishErrorKind::Malformed);
+        assert!(those(malformed, NONE).is_empty());
+        assert_eq!(those(malformed, URL), [414]);
     }
 
     #[test]
     fn f3_what_says_nothing_about_a_message_counts_no_attempt() {
         let mut expected: Vec<u16> = (300..400).collect();
-        expected.extend([401, 402, 403, 404, 405, 407, 408, 410, 421, 425, 426]);
-        expected.extend([502, 503, 504, 511]);
+        expected.extend([401, 402, 403, 404, 405, 407, 410, 414, 421, 425, 426]);
+        expected.extend([503, 511]);
         let unavailable = Verdict::Failed(PublishErrorKind::Unavailable);
-        assert_eq!(those(unavailable), expected);
-        assert_eq!(those(Verdict::Failed(PublishErrorKind::Throttled)), [429]);
+        assert_eq!(those(unavailable, NONE), expected);
+        expected.retain(|status| ![404, 410, 414].contains(status));
+        assert_eq!(those(unavailable, URL), expected);
+        let throttled = Verdict::Failed(PublishErrorKind::Throttled);
+        assert_eq!(those(throttled, NONE), [429]);
     }
 
     #[test]
@@ -118,8 +153,13 @@ mod tests {
                 "{status}"
             );
         }
-        for status in [0, 99, 199, 500, 501, 505, 507, 508, 520, 599, 600, 999] {
+        for status in [
+            0, 99, 199, 408, 431, 500, 501, 502, 504, 505, 507, 508, 520, 599, 600, 999,
+        ] {
             assert_eq!(of(status), Verdict::Doubtful, "{status}");
+        }
+        for status in [404, 408, 410, 500, 502, 504] {
+            assert_eq!(judge(status, None, &[], URL), Verdict::Doubtful, "{status}");
         }
     }
 
@@ -127,16 +167,16 @@ mod tests {
     fn f4_too_large_with_a_time_is_too_large_for_now() {
         let later = Some(Duration::from_mins(1));
         let expected = Verdict::Failed(PublishErrorKind::Throttled);
-        assert_eq!(judge(413, later, &[]), expected);
-        assert_eq!(judge(422, later, &[]), of(422));
+        assert_eq!(judge(413, later, &[], NONE), expected);
+        assert_eq!(judge(422, later, &[], NONE), of(422));
     }
 
     #[test]
     fn f5_what_the_user_calls_permanent_is_dead_at_once_and_a_success_never_is() {
         let dead = Verdict::Failed(PublishErrorKind::Malformed);
-        assert_eq!(judge(422, None, &[400, 422]), dead);
-        assert_eq!(judge(409, None, &[400, 422]), of(409));
-        assert_eq!(judge(200, None, &[200]), Verdict::Accepted);
+        assert_eq!(judge(422, None, &[400, 422], NONE), dead);
+        assert_eq!(judge(409, None, &[400, 422], NONE), of(409));
+        assert_eq!(judge(200, None, &[200], NONE), Verdict::Accepted);
     }
 
     #[test]

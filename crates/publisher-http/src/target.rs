@@ -138,6 +138,16 @@ impl Target {
         self.path.uses(field) || self.query.as_ref().is_some_and(|query| query.uses(field))
     }
 
+    /// Whether a message makes more of the URL than its topic does, so that it may be to blame for where it leads.
+    pub(crate) fn depends_on_message(&self) -> bool {
+        self.uses(TemplateField::Key) || self.uses(TemplateField::Id)
+    }
+
+    /// Whether people see a name in the place of the path.
+    pub(crate) fn hides_path(&self) -> bool {
+        self.name.is_some()
+    }
+
     /// Whether all messages of a topic go to one path, so that it is there or not without a message.
     pub(crate) fn topics_have_paths(&self) -> bool {
         !self.path.uses(TemplateField::Key) && !self.path.uses(TemplateField::Id)

@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime};
 use outbox_publisher::PublishErrorKind::{
     self, Malformed, Rejected, Throttled, TooLarge, Unavailable,
 };
+use outbox_publisher_http::{HttpConfig, HttpPublisher};
 
-use super::{assert_unavailable, fail, message, publish, publish_run, publisher, receiver};
+use super::{assert_unavailable, config, fail, message, publish, publish_run, publisher, receiver};
 use crate::receiver::Step;
 
 async fn answered(text: &str) -> Result<(), outbox_publisher::PublishError> {
@@ -37,12 +38,12 @@ async fn b1_a_status_from_200_to_299_confirms_and_no_other_does() {
         (409, Rejected),
         (410, Unavailable),
         (413, TooLarge),
-        (414, Malformed),
+        (414, Unavailable),
         (415, Rejected),
         (422, Rejected),
         (425, Unavailable),
         (429, Throttled),
-        (431, TooLarge),
+        (431, Unavailable),
         (500, Unavailable),
         (502, Unavailable),
         (503, Unavailable),
@@ -96,6 +97,23 @@ async fn f5_a_status_that_the_user_calls_permanent_kills_at_once() {
         let failure = fail(&publisher, &refused.unwrap()).await;
         assert_eq!(failure.kind, kind, "{failure:?}");
     }
+}
+
+#[tokio::test]
+async fn f5_what_is_too_long_is_dead_at_once_only_if_the_message_made_it_so() {
+    let receiver = receiver().await;
+    let publisher = publisher(&receiver, "");
+    let long = message("a").with_header("x-refuse", "431").unwrap();
+    let failure = fail(&publisher, &long).await;
+    assert_eq!(failure.kind, TooLarge, "{failure:?}");
+    let keyed = HttpConfig {
+        url: format!("http://127.0.0.1:{}/in/{{key}}", receiver.port()),
+        ..config(&receiver, "")
+    };
+    let keyed = HttpPublisher::with_config(keyed).unwrap();
+    receiver.answer("HTTP/1.1 414 x\r\ncontent-length: 0\r\n\r\n");
+    let failure = fail(&keyed, &message("a")).await;
+    assert_eq!(failure.kind, Malformed, "{failure:?}");
 }
 
 #[tokio::test]
@@ -267,6 +285,31 @@ async fn errors_show_an_answer_only_if_they_are_told_to_and_never_a_secret() {
         shown.ends_with("no total in {\"a payload\": \"***"),
         "{shown}"
     );
+}
+
+#[tokio::test]
+async fn no_excerpt_shows_the_query_nor_a_path_that_has_a_name() {
+    let receiver = receiver().await;
+    let said = "Cannot POST /T0/p%61th-hunter?k=q%75ery-hunter&t=7: no /T0/path-hunter, no query-hunter, no q%75ery-hunter, no total";
+    let head = format!("HTTP/1.1 422 x\r\ncontent-length: {}", said.len());
+    let url = format!(
+        "http://127.0.0.1:{}/T0/p%61th-hunter?k=q%75ery-hunter&t=7",
+        receiver.port()
+    );
+    for (name, shows_path) in [(None, true), (Some("chat".to_owned()), false)] {
+        receiver.answer(&format!("{head}\r\n\r\n{said}"));
+        let config = HttpConfig {
+            url: url.clone(),
+            name,
+            ..config(&receiver, "&excerpt=true")
+        };
+        let publisher = HttpPublisher::with_config(config).unwrap();
+        let shown = fail(&publisher, &message("a")).await.text;
+        assert!(shown.contains("no total"), "{shown}");
+        assert!(!shown.contains("ery-hunter"), "{shown}");
+        assert!(!shown.contains("t=7"), "{shown}");
+        assert_eq!(shown.contains("th-hunter"), shows_path, "{shown}");
+    }
 }
 
 fn send(text: &str) -> Step {

@@ -1,15 +1,25 @@
 //! Failures that may be the message's or the receiver's: others decide (contract F1, F3).
 
+use outbox_message::Message;
 use outbox_publisher::{PublishErrorKind, Publisher};
-use outbox_publisher_http::HttpPublisher;
+use outbox_publisher_http::{HttpConfig, HttpPublisher};
 
-use super::{fail, impatient, message, publish, publisher, receiver};
+use super::{config, fail, impatient, message, publish, publisher, receiver};
 use crate::receiver::{Receiver, Rules, Step};
 
 /// How a message fails that the receiver answers like this, and what others see meanwhile.
 async fn kinds(script: &[Step]) -> [PublishErrorKind; 4] {
+    kinds_at("/hooks?t=7", script).await
+}
+
+/// The same with another path.
+async fn kinds_at(path: &str, script: &[Step]) -> [PublishErrorKind; 4] {
     let receiver = receiver().await;
-    let publisher = impatient(&receiver);
+    let config = HttpConfig {
+        url: format!("http://127.0.0.1:{}{path}", receiver.port()),
+        ..config(&receiver, "")
+    };
+    let publisher = HttpPublisher::with_config(config).unwrap();
     let poison = message("poison");
     let first = kind(&receiver, &publisher, &poison, script).await;
     let again = kind(&receiver, &publisher, &poison, script).await;
@@ -22,7 +32,7 @@ async fn kinds(script: &[Step]) -> [PublishErrorKind; 4] {
 async fn kind(
     receiver: &Receiver,
     publisher: &HttpPublisher,
-    message: &outbox_message::Message,
+    message: &Message,
     script: &[Step],
 ) -> PublishErrorKind {
     let before = receiver.seen().len();
@@ -45,6 +55,51 @@ async fn f1_a_message_that_alone_is_answered_500_is_counted_and_an_outage_is_not
         kinds(&script).await,
         [Unavailable, Unavailable, Unknown, Unavailable]
     );
+}
+
+fn answering(status: u16) -> [Step; 1] {
+    let text = format!("HTTP/1.1 {status} x\r\ncontent-length: 0\r\n\r\n");
+    [Step::Send(text.into_bytes())]
+}
+
+#[tokio::test]
+async fn f1_a_message_that_alone_is_answered_as_by_a_proxy_is_counted_and_an_outage_is_not() {
+    use PublishErrorKind::{Unavailable, Unknown};
+    for status in [408, 502, 504] {
+        assert_eq!(
+            kinds(&answering(status)).await,
+            [Unavailable, Unavailable, Unknown, Unavailable],
+            "{status}"
+        );
+    }
+    for status in [425, 503] {
+        assert_eq!(
+            kinds(&answering(status)).await,
+            [Unavailable; 4],
+            "{status}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn f1_a_place_that_is_missing_for_one_message_alone_is_counted_if_the_message_names_it() {
+    use PublishErrorKind::{Unavailable, Unknown};
+    for status in [404, 410] {
+        for path in ["/in/{key}", "/in?k={id}"] {
+            assert_eq!(
+                kinds_at(path, &answering(status)).await,
+                [Unavailable, Unavailable, Unknown, Unavailable],
+                "{status} {path}"
+            );
+        }
+        for path in ["/in", "/in/{topic}"] {
+            assert_eq!(
+                kinds_at(path, &answering(status)).await,
+                [Unavailable; 4],
+                "{status} {path}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
