@@ -113,7 +113,6 @@ impl Files {
             value.set_sensitive(true);
             loaded.headers.insert(AUTHORIZATION, value);
         }
-        loaded.hidden.retain(|hidden| !hidden.is_empty());
         Ok(loaded)
     }
 }
@@ -139,7 +138,8 @@ fn unusable(parameter: &str, path: &Path, problem: &str) -> PublishError {
 
 /// The lines that say something, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = (1..).zip(text.lines().map(str::trim));
+    let lines = text.lines().map(|line| line.trim_matches(headers::BLANKS));
+    let lines = (1..).zip(lines);
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
@@ -169,12 +169,12 @@ fn further(text: &str) -> Result<HeaderMap, String> {
     for (number, line) in lines(text) {
         let pair = line.split_once(':').and_then(|(name, value)| {
             let name = HeaderName::from_bytes(name.trim_end().as_bytes()).ok()?;
-            Some((name, headers::value(value.trim())?))
+            Some((name, headers::value(value.trim_matches(headers::BLANKS))?))
         });
         let Some((name, mut value)) = pair else {
             return Err(format!("line {number} is no name: value"));
         };
-        if headers::is_of_the_connection(&name) {
+        if headers::is_of_the_connection(&headers::folded(name.as_str())) {
             return Err(format!("line {number}: the header {name} cannot be set"));
         }
         value.set_sensitive(true);
@@ -213,6 +213,10 @@ mod tests {
         let values: Vec<_> = headers.get_all("x-api-key").iter().collect();
         assert_eq!(values, ["a:b", "c"]);
         assert_eq!(headers["authorization"], "Token t");
+        // What a message may not choose, an operator may.
+        assert!(further("x-http-method-override: PUT\nx_real_ip: 1.1.1.1").is_ok());
+        let kept = further("n: a\u{a0}").unwrap();
+        assert_eq!(kept["n"].as_bytes(), "a\u{a0}".as_bytes());
         assert!(!format!("{headers:?}").contains("Token"), "{headers:?}");
         for text in [
             "no colon",
@@ -222,6 +226,8 @@ mod tests {
             "content-length: 1",
             "webhook-id: x",
             "ce-id: x",
+            "Content_Length: 1",
+            "x_forwarded_for: x",
         ] {
             assert!(further(text).unwrap_err().starts_with("line 1"), "{text}");
         }

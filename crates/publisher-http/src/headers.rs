@@ -7,13 +7,12 @@ use outbox_message::{ContentType, Message};
 use outbox_publisher::{PublishError, PublishErrorKind};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-/// Names that belong to the connection, or say who somebody is.
-const RESERVED: [&str; 18] = [
-    "authorization",
+/// Names that belong to the connection, or say whom it is with.
+const OF_THE_CONNECTION: [&str; 16] = [
     "connection",
     "content-length",
-    "cookie",
     "expect",
+    "forwarded",
     "host",
     "http2-settings",
     "keep-alive",
@@ -26,26 +25,44 @@ const RESERVED: [&str; 18] = [
     "transfer-encoding",
     "upgrade",
     "via",
-    "forwarded",
+];
+
+/// Names that say who somebody is, or by which a receiver is led to take the request for another one.
+const BELIEVED: [&str; 8] = [
+    "authorization",
+    "cookie",
+    "proxy",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
+    "x-real-ip",
+    "x-rewrite-url",
 ];
 
 /// What names begin with that say what is signed, are the attributes of a CloudEvent, or say where a request comes from.
 const RESERVED_PREFIXES: [&str; 3] = ["webhook-", "ce-", "x-forwarded-"];
 
-/// Whether a name is not a message's to choose.
-pub(crate) fn is_reserved(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    RESERVED.contains(&name) || RESERVED_PREFIXES.iter().any(|it| name.starts_with(it))
+/// What does not stay at the ends of a value.
+pub(crate) const BLANKS: [char; 2] = [' ', '\t'];
+
+/// A name as CGI and its kin read it: in small letters, and an underscore is a hyphen to them.
+pub(crate) fn folded(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
 }
 
-/// Whether a name is not even the operator's to choose: the connection would break.
-pub(crate) fn is_of_the_connection(name: &HeaderName) -> bool {
-    is_reserved(name) && !matches!(name.as_str(), "authorization" | "cookie")
+/// Whether a name, folded, is not a message's to choose.
+fn is_reserved(name: &str) -> bool {
+    BELIEVED.contains(&name) || is_of_the_connection(name)
+}
+
+/// Whether a name, folded, is not even the operator's to choose: the connection would break.
+pub(crate) fn is_of_the_connection(name: &str) -> bool {
+    OF_THE_CONNECTION.contains(&name) || RESERVED_PREFIXES.iter().any(|it| name.starts_with(it))
 }
 
 /// A value that arrives as it is: it is one line, and nothing at its ends is stripped.
 pub(crate) fn value(text: &str) -> Option<HeaderValue> {
-    let stays = text.trim() == text;
+    let stays = text.trim_matches(BLANKS) == text;
     stays
         .then(|| HeaderValue::from_bytes(text.as_bytes()).ok())
         .flatten()
@@ -96,7 +113,8 @@ pub(crate) fn set_envelope(headers: &mut HeaderMap, message: &Message) {
 ///
 /// `Malformed` if a header cannot be carried as it is, or is not the message's to set; `TooLarge` if there are too many.
 pub(crate) fn add_own(headers: &mut HeaderMap, message: &Message) -> Result<(), PublishError> {
-    let ours: Vec<HeaderName> = headers.keys().cloned().collect();
+    let ours: Vec<String> = headers.keys().map(|name| folded(name.as_str())).collect();
+    let mut has_content_type = false;
     for (name, text) in message.headers.iter() {
         let Ok(parsed) = HeaderName::from_bytes(name.as_bytes()) else {
             let problem = "has characters other than letters, digits and some signs";
@@ -104,12 +122,13 @@ pub(crate) fn add_own(headers: &mut HeaderMap, message: &Message) -> Result<(), 
                 "the name of the header {name:?} {problem}"
             )));
         };
-        if is_reserved(&parsed) {
+        let folded = folded(name);
+        if is_reserved(&folded) {
             return Err(malformed(&format!(
                 "the header {name:?} is not a message's to set"
             )));
         }
-        if ours.contains(&parsed) {
+        if ours.contains(&folded) {
             continue;
         }
         let Some(value) = value(text) else {
@@ -118,6 +137,11 @@ pub(crate) fn add_own(headers: &mut HeaderMap, message: &Message) -> Result<(), 
                 "the value of the header {name:?} {problem}"
             )));
         };
+        if folded == CONTENT_TYPE.as_str() && std::mem::replace(&mut has_content_type, true) {
+            return Err(malformed(
+                "a request has one content type, and the message has several",
+            ));
+        }
         headers.try_append(parsed, value).map_err(|_| {
             let text = "the message has more headers than HTTP can carry";
             PublishError::new(PublishErrorKind::TooLarge, text)
@@ -164,12 +188,14 @@ mod tests {
         let headers = own(&with(&[
             ("b", "1"),
             ("A", "é ü\u{2028}\t…"),
+            ("c", "\u{a0}no-break\u{2003}"),
             ("b", ""),
             ("B", "2"),
         ]));
         let headers = headers.unwrap();
         assert_eq!(all(&headers, "b"), ["1", "", "2"]);
         assert_eq!(all(&headers, "a"), ["é ü\u{2028}\t…"]);
+        assert_eq!(all(&headers, "c"), ["\u{a0}no-break\u{2003}"]);
     }
 
     #[test]
@@ -206,10 +232,18 @@ mod tests {
             "ce-x",
             "X-Forwarded-For",
         ];
-        for name in RESERVED
+        let written = [
+            "Host",
+            "Content-LENGTH",
+            "Content_Length",
+            "x_forwarded-for",
+            "X_Real_IP",
+        ];
+        for name in OF_THE_CONNECTION
             .into_iter()
+            .chain(BELIEVED)
             .chain(prefixed)
-            .chain(["Host", "Content-LENGTH"])
+            .chain(written)
         {
             let refused = own(&with(&[(name, "hunter2")])).unwrap_err();
             assert_eq!(refused.kind, PublishErrorKind::Malformed, "{name}");
@@ -235,6 +269,37 @@ mod tests {
         add_own(&mut headers, &message).unwrap();
         assert_eq!(all(&headers, "x-api-key"), ["ours"]);
         assert_eq!(all(&headers, "content-type"), ["text/plain"]);
+    }
+
+    #[test]
+    fn what_is_set_already_wins_over_a_name_that_some_receivers_take_for_the_same() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x_api-key", HeaderValue::from_static("ours"));
+        add_own(
+            &mut headers,
+            &with(&[("X-Api_Key", "theirs"), ("x_own", "a")]),
+        )
+        .unwrap();
+        let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["x_api-key", "x_own"]);
+    }
+
+    #[test]
+    fn a_message_brings_one_content_type_at_most() {
+        let own = own(&with(&[("Content-Type", "a/b")])).unwrap();
+        assert_eq!(all(&own, "content-type"), ["a/b"]);
+        for other in ["content-type", "content_type"] {
+            let two = with(&[("Content-Type", "a/b"), (other, "a/b")]);
+            let refused = add_own(&mut HeaderMap::new(), &two).unwrap_err();
+            assert_eq!(refused.kind, PublishErrorKind::Malformed, "{other}");
+            // One that is said otherwise wins over all of them.
+            let two = two.with_content_type("c/d").unwrap();
+            let mut headers = HeaderMap::new();
+            set_content_type(&mut headers, &two).unwrap();
+            add_own(&mut headers, &two).unwrap();
+            assert_eq!(all(&headers, "content-type"), ["c/d"]);
+            assert_eq!(headers.len(), 1);
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) fn of(
             if message
                 .headers
                 .iter()
-                .any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_ENCODING.as_str()))
+                .any(|(name, _)| headers::folded(name) == CONTENT_ENCODING.as_str())
             {
                 return Err(malformed(
                     "the body of a structured CloudEvent is not encoded as the header content-encoding says of the payload",

@@ -98,6 +98,60 @@ async fn nothing_that_a_message_brings_becomes_a_header_of_its_own() {
     assert!(receiver.seen().is_empty());
 }
 
+#[tokio::test]
+async fn no_header_of_a_message_becomes_one_that_is_ours_where_an_underscore_is_a_hyphen() {
+    let receiver = receiver().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h");
+    std::fs::write(&path, "x-api-key: ours\nX_HTTP_Method: PUT\n").unwrap();
+    let publisher = publisher(&receiver, &format!("&headers_file={}", path.display()));
+    for name in [
+        "content_length",
+        "Webhook_Id",
+        "webhook_signature",
+        "X_Forwarded-For",
+        "x-real-ip",
+        "Proxy",
+        "X_Original_URL",
+        "x-rewrite-url",
+        "x-http_method-override",
+        "x-method-override",
+    ] {
+        let hostile = message("x").with_header(name, "evil").unwrap();
+        let failure = fail(&publisher, &hostile).await;
+        assert_eq!(failure.kind, PublishErrorKind::Malformed, "{name}");
+    }
+    let hostile = message("x")
+        .with_header("X_Api_Key", "evil")
+        .and_then(|it| it.with_header("x-http-method", "evil"))
+        .and_then(|it| it.with_header("content_type", "evil/evil"))
+        .and_then(|it| it.with_header("x_own", "mine"))
+        .and_then(|it| it.with_content_type("text/plain"));
+    publish(&publisher, &hostile.unwrap()).await.unwrap();
+    let seen = &receiver.accepted()[0];
+    assert!(
+        !seen.headers.iter().any(|(_, value)| value.contains("evil")),
+        "{seen:?}"
+    );
+    assert_eq!(seen.header("x-api-key"), Some("ours"));
+    assert_eq!(seen.header("x_own"), Some("mine"));
+}
+
+#[tokio::test]
+async fn a_request_has_one_content_type() {
+    let receiver = receiver().await;
+    let publisher = publisher(&receiver, "");
+    let own = message("x").with_header("Content-Type", "a/b").unwrap();
+    publish(&publisher, &own).await.unwrap();
+    assert_eq!(receiver.accepted()[0].header("content-type"), Some("a/b"));
+    for name in ["content-type", "content_type"] {
+        let two = own.clone().with_header(name, "c/d").unwrap();
+        let failure = fail(&publisher, &two).await;
+        assert_eq!(failure.kind, PublishErrorKind::Malformed, "{failure:?}");
+    }
+    assert_eq!(receiver.seen().len(), 1);
+}
+
 /// Verifies as receivers do, with what they have: the headers, the body, the secret.
 fn verifies(seen: &Seen, secret: &[u8]) -> bool {
     use hmac::{Hmac, KeyInit, Mac};
