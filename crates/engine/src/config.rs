@@ -190,6 +190,20 @@ impl RelayConfig {
         }
         Ok(())
     }
+
+    /// Checks that a publisher's calls end by themselves before the relay drops them.
+    pub(crate) fn check_call(&self, longest: Duration) -> Result<(), InvalidConfig> {
+        if longest <= self.publish_timeout {
+            return Ok(());
+        }
+        Err(InvalidConfig::Mismatch {
+            left: "the publisher's longest call",
+            left_value: longest,
+            relation: "at most",
+            right: "publish_timeout",
+            right_value: self.publish_timeout,
+        })
+    }
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -201,6 +215,17 @@ mod tests {
     #[test]
     fn the_defaults_keep_their_own_inequalities() {
         assert_eq!(RelayConfig::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_publisher_whose_calls_take_longer_than_they_are_waited_for_is_refused() {
+        let config = RelayConfig::default();
+        assert_eq!(config.check_call(Duration::from_secs(10)), Ok(()));
+        let refused = config.check_call(Duration::from_secs(16)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the publisher's longest call (16s) must be at most publish_timeout (10s)"
+        );
     }
 
     #[test]

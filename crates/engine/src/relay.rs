@@ -44,13 +44,14 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// [`InvalidConfig`] if the settings do not fit each other.
+    /// [`InvalidConfig`] if the settings do not fit each other, or not the time that the publisher's calls may take.
     pub fn with_config(
         store: impl OutboxStore,
         publisher: impl Publisher,
         config: RelayConfig,
     ) -> Result<Self, InvalidConfig> {
         config.check()?;
+        config.check_call(publisher.longest_call())?;
         Ok(Self::build(store, publisher, config))
     }
 

@@ -1,13 +1,13 @@
 //! The publisher itself: the port, over one pool of connections that all runs share. How one message goes out is in `sending.rs`.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{Delivery, Topic};
 use outbox_publisher::{PublishError, Published, Publisher, Run, TemplateField};
 use tokio::time::Instant;
 
-use crate::{HttpConfig, InvalidUrl, sending::Sender};
+use crate::{HttpConfig, InvalidUrl, answer, sending::Sender};
 
 /// Publishes to an HTTP endpoint. Must be used inside a tokio runtime; clones share one pool of connections.
 ///
@@ -56,6 +56,11 @@ impl Publisher for HttpPublisher {
 
     fn has_one_destination(&self) -> bool {
         !self.sender.target.uses(TemplateField::Topic)
+    }
+
+    /// A run ends after the time of one request, and with it the body of an answer that has come.
+    fn longest_call(&self) -> Duration {
+        self.sender.config.timeout + answer::PATIENCE
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

@@ -1,6 +1,6 @@
 //! The publisher itself: the port, over two clients that all runs share. How one run goes out is in `sending.rs`.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::Topic;
@@ -63,6 +63,11 @@ impl Publisher for KafkaPublisher {
 
     fn has_one_destination(&self) -> bool {
         !self.target.config.topic.uses(TemplateField::Topic)
+    }
+
+    /// By then the fate of every record is known: see [`Sending::publish`].
+    fn longest_call(&self) -> Duration {
+        self.target.config.message_timeout.saturating_mul(2)
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

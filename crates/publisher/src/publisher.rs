@@ -1,6 +1,6 @@
 //! The publisher port itself.
 
-use std::{borrow::Cow, fmt::Debug, sync::Arc};
+use std::{borrow::Cow, fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{Delivery, LaneToken, Topic};
@@ -28,6 +28,12 @@ pub trait Publisher: Debug + Send + Sync + 'static {
     /// stops the topics whose destinations are down, and the others go on.
     fn has_one_destination(&self) -> bool {
         true
+    }
+
+    /// How long one call of `publish` may take by the publisher's own limits, which a relay must wait for: what is dropped before is
+    /// neither confirmed nor known to be lost. Zero: dropping a call at any time does no more than that.
+    fn longest_call(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Publishes a run and confirms a prefix of it.
@@ -99,6 +105,10 @@ impl<P: Publisher + ?Sized> Publisher for Arc<P> {
 
     fn has_one_destination(&self) -> bool {
         (**self).has_one_destination()
+    }
+
+    fn longest_call(&self) -> Duration {
+        (**self).longest_call()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

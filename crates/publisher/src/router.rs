@@ -1,6 +1,6 @@
 //! One publisher made of several: each topic goes by the first route whose pattern it matches.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::Topic;
@@ -87,6 +87,14 @@ impl Publisher for Router {
             [only] => only.pattern == TopicPattern::any() && only.publisher.has_one_destination(),
             _ => false,
         }
+    }
+
+    fn longest_call(&self) -> Duration {
+        let calls = self.routes.iter();
+        calls
+            .map(|route| route.publisher.longest_call())
+            .max()
+            .unwrap_or_default()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

@@ -151,8 +151,8 @@ async fn relay(args: RelayArgs, wanted: &Routes, output: Output) -> Result<Exit,
             let status = opened.operator().status().await;
             wanted.covers(&router, &status.map_err(|error| store::failure(&error))?)?;
         }
-        let relay = Relay::with_config(opened.relay_side(), router, config)
-            .map_err(|error| Failure::caused(Exit::Input, &error))?;
+        let relay = Relay::with_config(opened.relay_side(), router, config.clone())
+            .map_err(|error| misfit::settings(&error, &config))?;
         let watched = args.until_empty.then_some(opened.operator());
         let mut ended = Ended::Signal;
         let stop = until::first(&mut ended, signals::stop()?, args.time, watched);

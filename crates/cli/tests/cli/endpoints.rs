@@ -34,6 +34,9 @@ fn an_endpoint_gets_signed_webhooks_in_order_and_a_private_one_is_asked_for_by_n
     place
         .run(&["check", "--to", &to, "--topic", "orders"], "")
         .expect(0);
+    let slow = ["relay", "--until-empty", "--lease=10s", "--to", &to];
+    let refused = place.run(&slow, "").expect(2);
+    refused.says(&["8s 500ms", "publish timeout (5s)", "timeout= of HTTP"]);
     place
         .run(&["relay", "--until-empty", "--to", &to], "")
         .expect(0);

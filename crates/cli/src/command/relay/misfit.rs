@@ -50,6 +50,19 @@ pub(super) fn settings(error: &InvalidConfig, config: &RelayConfig) -> Failure {
             "give a --publish-timeout of less than {}, or a longer --lease",
             shown(lease.saturating_sub(renewal))
         )),
+        InvalidConfig::Mismatch {
+            left: "the publisher's longest call",
+            left_value,
+            ..
+        } => refused(format!(
+            "a call to a destination may take {}, longer than the publish timeout ({})",
+            shown(*left_value),
+            shown(config.publish_timeout)
+        ))
+        .hint(
+            "give a longer --publish-timeout and --lease, or less time in the URL \
+             (message_timeout= of Kafka, twice of which counts, timeout= of HTTP)",
+        ),
         _ => Failure::caused(Exit::Input, error),
     }
 }
