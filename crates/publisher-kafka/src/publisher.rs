@@ -65,7 +65,7 @@ impl Publisher for KafkaPublisher {
         !self.target.config.topic.uses(TemplateField::Topic)
     }
 
-    /// By then the fate of every record is known: see [`Sending::publish`].
+    /// By then the fate of every record is known: nothing is handed over after the first message timeout, and none lives longer than another.
     fn longest_call(&self) -> Duration {
         self.target.config.message_timeout.saturating_mul(2)
     }
