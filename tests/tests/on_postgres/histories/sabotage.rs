@@ -18,7 +18,11 @@ async fn a_store_that_forgets_that_a_key_waits_is_caught() {
         "IF NEW.reason = 'retry' AND random() < 0.3 THEN RETURN NULL; END IF;",
     )
     .await;
-    assert!(told.contains("O2: ") || told.contains("O6: "), "{told}");
+    // A key that is not known to wait is overtaken, or what waits of it is never looked for: chance says which comes first.
+    let is_caught = ["O2: ", "O6: ", "is lost"]
+        .iter()
+        .any(|it| told.contains(it));
+    assert!(is_caught, "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
