@@ -24,6 +24,8 @@ pub(crate) trait Kind: Sized {
     const UNDER_WAY: usize = 512;
     /// How many messages of one key are published, which takes its time.
     const OF_ONE_KEY: usize = 2_000;
+    /// Of how many rounds the median is taken: the more, the further they are apart.
+    const ROUNDS: usize = 3;
 
     async fn open() -> Self;
 

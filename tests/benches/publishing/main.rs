@@ -29,23 +29,23 @@ use outbox::publisher::Publisher;
 use shapes::Shape;
 use table::{Row, Table};
 
-/// How many messages are published in one measurement, fewer if they are of one key, and of how many the median is taken.
+/// How many messages are published in one measurement, fewer if they are of one key, and whether the median of several is taken.
 struct Scale {
     messages: usize,
     keys: usize,
-    rounds: usize,
+    repeats: bool,
 }
 
 const FULL: Scale = Scale {
     messages: 20_000,
     keys: 10_000,
-    rounds: 3,
+    repeats: true,
 };
 
 const SMALL: Scale = Scale {
     messages: 500,
     keys: 200,
-    rounds: 1,
+    repeats: false,
 };
 
 /// That of the program `outbox`.
@@ -87,7 +87,8 @@ async fn measure<K: Kind>(scale: &Scale, asked: &[String]) {
             Shape::Keys(_) | Shape::Unkeyed => scale.messages,
         };
         let mut rounds = Vec::new();
-        for _ in 0..scale.rounds {
+        let times = if scale.repeats { K::ROUNDS } else { 1 };
+        for _ in 0..times {
             rounds.push(round(&kind, shape, count).await);
         }
         table.add(shape, count, Row::median(&rounds));
