@@ -5,6 +5,7 @@
 //!
 //! * to make one and move its clock: [`MemoryStore`], [`MemoryConfig`]
 //! * to save: [`MemoryStore::begin`] gives a [`MemoryTx`], which [`MemoryStore::save`] writes into
+//! * to handle what was received, once: [`MemoryStore::once`]
 //! * to test what becomes of rows that other programs spoiled: [`MemoryStore::corrupt`], [`Damage`]
 //! * to relay and operate: the traits of `outbox-store`, which [`MemoryStore`] implements
 //!
@@ -46,6 +47,7 @@ mod claim;
 mod clock;
 mod damage;
 mod hints;
+mod inbox;
 mod line;
 mod locks;
 mod operator;

@@ -1,5 +1,5 @@
 //! Locks that a transaction holds until it ends: on an ordering key, so that position order is commit order (O10), and on an
-//! id that is saved idempotently (C3). Leaves out what is done under a lock.
+//! id that is saved idempotently (C3) or handled (I2). Leaves out what is done under a lock.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,8 +8,9 @@ use std::{
 };
 
 use outbox_message::{MessageId, OrderingKey};
+use outbox_store::SaveError;
 
-use crate::MemoryStore;
+use crate::{MemoryStore, MemoryTx, inbox::HandledId};
 
 /// The number of a transaction.
 pub(crate) type TxId = u64;
@@ -17,13 +18,14 @@ pub(crate) type TxId = u64;
 /// What can be locked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lock {
+    Handled(HandledId),
     Id(MessageId),
     Key(OrderingKey),
 }
 
 /// Waiting would never end: the other transaction waits for this one.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Deadlock;
+struct Deadlock;
 
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
@@ -86,12 +88,22 @@ impl Locks {
     }
 }
 
-/// Waits until `tx` holds all of `wanted`.
-pub(crate) async fn lock(
+/// Waits until `tx` holds all of `wanted`. Rolls it back where it would wait forever.
+pub(crate) async fn lock_or_roll_back(
     store: &MemoryStore,
-    tx: TxId,
+    tx: &mut MemoryTx,
     wanted: &BTreeSet<Lock>,
-) -> Result<(), Deadlock> {
+) -> Result<(), SaveError> {
+    if let Err(Deadlock) = lock(store, tx.id, wanted).await {
+        tx.rollback();
+        return Err(SaveError::Conflict(
+            "it and another transaction waited for each other's locks".into(),
+        ));
+    }
+    Ok(())
+}
+
+async fn lock(store: &MemoryStore, tx: TxId, wanted: &BTreeSet<Lock>) -> Result<(), Deadlock> {
     let _waiting = StopsWaiting { store, tx };
     poll_fn(|cx| store.with(|state| state.locks.take(tx, wanted, cx.waker()))).await
 }

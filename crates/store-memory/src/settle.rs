@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use outbox_message::{Lane, LaneToken, OrderingKey, Position};
+use outbox_message::{Lane, LaneToken, MAX_PAYLOAD_BYTES, Message, OrderingKey, Position};
 use outbox_store::{
     AfterDeath, DeathReason, LaneSettled, LaneSettlement, MAX_DELAY, Outcome, Settlement, Target,
 };
@@ -172,8 +172,13 @@ impl Settling<'_> {
                 reason,
                 error,
                 after,
+                notice,
             } => {
-                self.die(target.position, &place, *reason, error, *after);
+                let recorded = self.die(target.position, &place, *reason, error, *after);
+                let fits = |it: &&Message| it.check_payload(MAX_PAYLOAD_BYTES).is_ok();
+                if recorded && let Some(notice) = notice.as_deref().filter(fits) {
+                    self.state.save(notice.clone(), self.now);
+                }
             }
             _ => self
                 .state
@@ -229,6 +234,7 @@ impl Settling<'_> {
         }
     }
 
+    /// Whether it is recorded.
     fn die(
         &mut self,
         position: Position,
@@ -236,10 +242,10 @@ impl Settling<'_> {
         reason: DeathReason,
         error: &str,
         after: AfterDeath,
-    ) {
+    ) -> bool {
         let lane = self.token.lane;
         let Some(mut row) = self.state.take(lane, position, place) else {
-            return;
+            return false;
         };
         // Neither a process that ended nor a row that cannot be read is a failure the broker counted.
         let counted = !matches!(reason, DeathReason::Poison | DeathReason::Unreadable);
@@ -266,6 +272,7 @@ impl Settling<'_> {
             died_at: self.now,
         };
         self.state.dead.insert(position, dead);
+        true
     }
 
     /// What follows from all outcomes together.

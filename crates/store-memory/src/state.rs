@@ -14,6 +14,7 @@ use crate::{
     clock::{Clock, until},
     damage::Damage,
     hints::Hints,
+    inbox::Inbox,
     line::Line,
     locks::{Locks, TxId},
     published::Published,
@@ -103,6 +104,13 @@ impl OpenCircuit {
     }
 }
 
+/// How long what is over is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Retain {
+    pub(crate) published: Option<Duration>,
+    pub(crate) inbox: Option<Duration>,
+}
+
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) clock: Clock,
@@ -120,6 +128,7 @@ pub(crate) struct State {
     pub(crate) dead: BTreeMap<Position, DeadRow>,
     pub(crate) published: Published,
     pub(crate) saved_ids: SavedIds,
+    pub(crate) inbox: Inbox,
     /// Recorded starts in careful service, by the holder who recorded them (F6).
     pub(crate) starts: BTreeMap<(Lane, Position), BTreeSet<Arc<str>>>,
     /// By destination and relay.
@@ -132,7 +141,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(lanes: Lanes, clock: Clock, retain: Option<Duration>) -> Self {
+    pub(crate) fn new(lanes: Lanes, clock: Clock, retain: Retain) -> Self {
         Self {
             clock,
             hints: Hints::default(),
@@ -144,8 +153,9 @@ impl State {
             blocks: Blocks::default(),
             stops: Stops::default(),
             dead: BTreeMap::new(),
-            published: Published::new(retain),
+            published: Published::new(retain.published),
             saved_ids: SavedIds::default(),
+            inbox: Inbox::new(retain.inbox),
             starts: BTreeMap::new(),
             circuits: BTreeMap::new(),
             number: lanes,
@@ -168,6 +178,14 @@ impl State {
     pub(crate) fn draw_turn(&mut self) -> u64 {
         self.last_turn += 1;
         self.last_turn
+    }
+
+    /// Puts a new message into the line, at the tail.
+    pub(crate) fn save(&mut self, message: Message, now: i64) {
+        let position = self.draw_position();
+        let row = Row::new(message, now);
+        let lane = self.lane_of(row.key.as_ref(), position);
+        self.line.insert(lane, position, row);
     }
 
     /// The lane of a message: by its ordering key, or, without one, spread evenly by its position.

@@ -10,17 +10,17 @@ use async_trait::async_trait;
 use outbox_message::{Delivery, LaneToken, Lanes, MessageId, Position, Topic};
 use outbox_store::{
     CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
-    StoreError,
+    Outcome, Settlement, StoreError,
 };
 
 use crate::{
     MemoryTx,
     clock::{Clock, millis},
     hints::WakeUp,
-    state::{OpenCircuit, State},
+    state::{OpenCircuit, Retain, State},
 };
 
-/// How many remembered ids, and how many published messages, one step of upkeep removes at most.
+/// How many remembered ids, ids of the inbox, and published messages, one step of upkeep removes at most.
 const REMOVED_PER_STEP: usize = 1_000;
 
 /// A store in memory. Clones are handles of the same store; it ends with the last of them.
@@ -39,6 +39,8 @@ pub struct MemoryConfig {
     pub clock: MemoryClock,
     /// How long published messages are kept; `None`, the default, drops them when they are settled.
     pub retain: Option<Duration>,
+    /// How long the ids of handled messages are kept; `None`, the default, keeps them until they are forgotten by hand.
+    pub retain_inbox: Option<Duration>,
 }
 
 /// The clock of a [`MemoryStore`]. [`MemoryStore::advance`] moves both.
@@ -57,6 +59,7 @@ impl Default for MemoryConfig {
             lanes: const { Lanes::new(64).expect("64 is not zero") },
             clock: MemoryClock::default(),
             retain: None,
+            retain_inbox: None,
         }
     }
 }
@@ -81,8 +84,12 @@ impl MemoryStore {
             MemoryClock::System => Clock::system(),
             MemoryClock::Manual => Clock::manual(),
         };
+        let retain = Retain {
+            published: config.retain,
+            inbox: config.retain_inbox,
+        };
         Self {
-            shared: Arc::new(Mutex::new(State::new(config.lanes, clock, config.retain))),
+            shared: Arc::new(Mutex::new(State::new(config.lanes, clock, retain))),
             lanes: config.lanes,
         }
     }
@@ -150,10 +157,16 @@ impl OutboxStore for MemoryStore {
     }
 
     async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
-        Ok(self.with(|state| {
+        let settled = self.with(|state| {
             let now = state.clock.now_ms();
             lanes.iter().map(|lane| state.settle(now, lane)).collect()
-        }))
+        });
+        let mut outcomes = lanes.iter().flat_map(|lane| &lane.outcomes);
+        let notices = |it: &Settlement| matches!(&it.outcome, Outcome::Dead { notice, .. } if notice.is_some());
+        if outcomes.any(notices) {
+            self.with_hint(|_| ());
+        }
+        Ok(settled)
     }
 
     async fn extend(
@@ -233,7 +246,7 @@ impl OutboxStore for MemoryStore {
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
-        Ok(self.with(|state| {
+        self.with(|state| {
             let now = state.clock.now_ms();
             let circuits = state.circuits.len();
             state
@@ -242,8 +255,14 @@ impl OutboxStore for MemoryStore {
             let circuits = circuits - state.circuits.len();
             let ids = state.saved_ids.forget(now, REMOVED_PER_STEP);
             let published = state.published.purge_retained(now, REMOVED_PER_STEP);
-            circuits + ids + published
-        }))
+            let removed = circuits + ids + published;
+            match state.keep_inbox(now, REMOVED_PER_STEP) {
+                Ok(inbox) => Ok(removed + inbox),
+                // Reported once there is nothing else to do.
+                Err(_) if removed > 0 => Ok(removed),
+                Err(refused) => Err(refused),
+            }
+        })
     }
 
     async fn wake_up(&self) {

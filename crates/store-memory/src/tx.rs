@@ -8,6 +8,7 @@ use outbox_store::{Due, MAX_DELAY, Save, Saved};
 use crate::{
     MemoryStore,
     clock::millis,
+    inbox::HandledId,
     locks::TxId,
     state::{Row, State},
     stops::SET_ASIDE,
@@ -23,6 +24,8 @@ pub struct MemoryTx {
     saves: Vec<NewRow>,
     /// The ids of its own idempotent saves, with their expiry.
     ids: BTreeMap<MessageId, i64>,
+    /// What it handled, with the time, or forgot.
+    pub(crate) inbox: BTreeMap<HandledId, Option<i64>>,
 }
 
 struct NewRow {
@@ -42,6 +45,7 @@ impl MemoryTx {
             open: true,
             saves: Vec::new(),
             ids: BTreeMap::new(),
+            inbox: BTreeMap::new(),
         }
     }
 
@@ -49,26 +53,37 @@ impl MemoryTx {
     pub fn commit(&mut self) {
         let saves = std::mem::take(&mut self.saves);
         let ids = std::mem::take(&mut self.ids);
-        if !saves.is_empty() {
-            self.store.with_hint(|state| {
-                for NewRow {
-                    lane,
-                    position,
-                    due,
-                    row,
-                } in saves
-                {
-                    match due {
-                        Some(due) => {
-                            state.scheduled.insert((lane, due, position), row);
-                        }
-                        None => state.line.insert(lane, position, row),
+        let inbox = std::mem::take(&mut self.inbox);
+        let saved_nothing = saves.is_empty();
+        let apply = |state: &mut State| {
+            for NewRow {
+                lane,
+                position,
+                due,
+                row,
+            } in saves
+            {
+                match due {
+                    Some(due) => {
+                        state.scheduled.insert((lane, due, position), row);
                     }
+                    None => state.line.insert(lane, position, row),
                 }
-                for (id, expires) in ids {
-                    state.saved_ids.remember(id, expires);
+            }
+            for (id, expires) in ids {
+                state.saved_ids.remember(id, expires);
+            }
+            for (id, handled) in inbox {
+                match handled {
+                    Some(at) => state.inbox.record(id, at),
+                    None => state.inbox.forget(&id),
                 }
-            });
+            }
+        };
+        if saved_nothing {
+            self.store.with(apply);
+        } else {
+            self.store.with_hint(apply);
         }
         self.end();
     }
@@ -85,6 +100,7 @@ impl MemoryTx {
     fn end(&mut self) {
         self.saves.clear();
         self.ids.clear();
+        self.inbox.clear();
         if std::mem::take(&mut self.open) {
             let waiting = self.store.with(|state| state.locks.release(self.id));
             waiting.into_iter().for_each(std::task::Waker::wake);
@@ -116,6 +132,12 @@ impl MemoryTx {
             row,
         });
         Saved::New(position)
+    }
+
+    /// Whether the message was handled, as far as this transaction sees.
+    pub(crate) fn has_handled(&self, state: &State, id: &HandledId) -> bool {
+        let own = self.inbox.get(id);
+        own.map_or_else(|| state.inbox.contains(id), Option::is_some)
     }
 
     /// The pending messages this transaction sees, by position.

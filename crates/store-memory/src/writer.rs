@@ -8,7 +8,7 @@ use outbox_store::{OutboxWriter, Save, SaveError, SaveOrder, Saved};
 
 use crate::{
     MemoryStore, MemoryTx,
-    locks::{Deadlock, Lock, lock},
+    locks::{Lock, lock_or_roll_back},
 };
 
 impl MemoryStore {
@@ -28,7 +28,7 @@ impl MemoryStore {
         Ok(saved.pop().expect("there is one answer for one save"))
     }
 
-    fn check_open(&self, tx: &MemoryTx) -> Result<(), SaveError> {
+    pub(crate) fn check_open(&self, tx: &MemoryTx) -> Result<(), SaveError> {
         let hint = if !Arc::ptr_eq(&self.shared, &tx.store.shared) {
             "this transaction belongs to another store"
         } else if !tx.is_open() {
@@ -56,12 +56,7 @@ impl OutboxWriter<MemoryTx> for MemoryStore {
             save.message.check_payload(MAX_PAYLOAD_BYTES)?;
         }
         let locks = saves.iter().flat_map(locks_of).collect();
-        if let Err(Deadlock) = lock(self, tx.id, &locks).await {
-            tx.rollback();
-            return Err(SaveError::Conflict(
-                "it and another transaction waited for each other's locks".into(),
-            ));
-        }
+        lock_or_roll_back(self, tx, &locks).await?;
         Ok(self.with(|state| saves.iter().map(|save| tx.add(state, *save)).collect()))
     }
 

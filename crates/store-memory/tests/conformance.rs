@@ -18,6 +18,7 @@ impl<const LANES: u16> MemoryHarness<LANES> {
                 lanes: Lanes::new(LANES).expect("it has lanes"),
                 clock: MemoryClock::Manual,
                 retain,
+                ..MemoryConfig::default()
             }),
         }
     }

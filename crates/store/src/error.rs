@@ -1,12 +1,14 @@
 //! The errors of the port, one type a caller, told apart by what the caller can do about them.
 
+use std::time::Duration;
+
 use outbox_message::InvalidMessage;
 use thiserror::Error;
 
 /// A driver's own error, kept as the source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// Why a message was not saved. Unless the variant says otherwise the caller's transaction is as it was. On Postgres only [`Invalid`](Self::Invalid)
+/// Why a message was not saved, or not recorded as handled. Unless the variant says otherwise the caller's transaction is as it was. On Postgres only [`Invalid`](Self::Invalid)
 /// and [`NoTransaction`](Self::NoTransaction) leave it so: after any answer of the server it can only be rolled back.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -43,7 +45,7 @@ pub enum SaveError {
     },
     /// Anything else the database said. The transaction may hold a part of what was asked: roll it back. If it is committed all the same, no id is
     /// remembered without its message (contract C3), so that saving again loses nothing.
-    #[error("the database did not save the message")]
+    #[error("the database did not do what was asked in this transaction")]
     Database(#[source] BoxError),
 }
 
@@ -68,6 +70,21 @@ pub enum StoreError {
         problem: String,
         /// What to do.
         hint: &'static str,
+    },
+    /// The inbox would forget ids that a dead letter may still need: redriven, its message could be handled twice. Nothing was removed.
+    #[error(
+        "the dead letter {id} of {topic} was saved {} s ago, and handled ids that are {} s old would be forgotten: redrive or discard it first, or keep handled ids for longer",
+        age.as_secs(), older_than.as_secs()
+    )]
+    DeadLetterNeedsInbox {
+        /// The message id of the oldest dead letter, as stored.
+        id: String,
+        /// Its topic, as stored.
+        topic: String,
+        /// How long ago it was saved.
+        age: Duration,
+        /// How old the ids are that were to be forgotten.
+        older_than: Duration,
     },
     /// The database did not answer, or refused; trying again may help.
     #[error("the database did not {what}")]

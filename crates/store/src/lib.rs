@@ -1,10 +1,12 @@
 //! The store port: what a database adapter does for writers, relays and operators, as numbered obligations.
 //!
-//! Three traits, because three kinds of callers need three shapes:
+//! Traits by who calls, because each needs another shape:
 //!
 //! * [`OutboxWriter`] is bound to the caller's own transaction type and saves inside it ([`SyncOutboxWriter`] likewise, without async)
 //! * [`OutboxStore`] is a trait object that a relay claims from and settles with
 //! * [`OutboxOperator`] is a trait object for people: status, dead letters, redrive, discard
+//! * [`InboxWriter`] is bound to a handler's transaction and records there what was handled ([`SyncInboxWriter`] likewise, without async);
+//!   [`Transactions`] opens such transactions for a processor
 //!
 //! There is no IO here and no driver; [`adapter`] has what adapters over tables decide alike. An adapter shows that it keeps the obligations by passing the conformance
 //! suite of `outbox-testkit`.
@@ -12,6 +14,7 @@
 pub mod adapter;
 mod claim;
 mod error;
+mod inbox;
 mod operator;
 mod purge;
 mod save;
@@ -23,6 +26,7 @@ mod writer;
 
 pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, Unreadable};
 pub use error::{BoxError, SaveError, StoreError};
+pub use inbox::{Consumer, Handled, InboxWriter, SyncInboxWriter, Transactions};
 pub use operator::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Stepped};
 pub use purge::{Purge, PurgeMode, Purged};
 pub use save::{Due, Save, SaveOrder, Saved};

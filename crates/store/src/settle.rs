@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox_message::{Delivery, LaneToken, MessageId, OrderingKey, Position};
+use outbox_message::{Delivery, LaneToken, Message, MessageId, OrderingKey, Position};
 
 use crate::Unreadable;
 
@@ -89,6 +89,9 @@ pub enum Outcome {
         error: String,
         /// What its key does next.
         after: AfterDeath,
+        /// A message to save in the transaction that records the death, if and only if it is recorded (S16): as a rule a dead letter for
+        /// the broker. It is a message of its own, with its own id, topic and place in line.
+        notice: Option<Box<Message>>,
     },
     /// Nothing happened: it was not handed over, or nothing can be said of it.
     Release,

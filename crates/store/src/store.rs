@@ -31,6 +31,9 @@ use crate::{Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, S
 ///   too. A retry that falls due meanwhile is set aside likewise; dead letters keep their keys.
 /// * **S15** What a stop set aside is freed by bounded steps of [`free_topics`](OutboxStore::free_topics) once it is over, in the order of each key, and
 ///   nothing else is: schedules, and retries that are not due, keep their time.
+/// * **S16** The notice of a death is saved in the transaction that records the death, and only if it is recorded: not with a stale token, and once however
+///   often the settlement is sent. It is a plain save of a new message (W3, W5), which joins the line of its own ordering key; each death of a
+///   message that was redriven saves its own.
 #[async_trait]
 pub trait OutboxStore: Debug + Send + Sync + 'static {
     /// How many lanes the store has.
@@ -73,9 +76,10 @@ pub trait OutboxStore: Debug + Send + Sync + 'static {
     /// freed or removed; at zero nothing is left. Costs next to nothing while no topic is stopped.
     async fn free_topics(&self) -> Result<usize, StoreError>;
 
-    /// One bounded step of upkeep: forgets ids whose remembered time is over, and circuits of relays that are gone, which are those whose
+    /// One bounded step of upkeep: forgets ids whose remembered time is over, ids of the inbox if the store is told how long to keep them, and circuits of relays that are gone, which are those whose
     /// next probe is overdue by more than [`Circuit::FORGOTTEN_AFTER`](crate::Circuit::FORGOTTEN_AFTER). Returns how many rows it removed.
-    /// A store that many relays share may do nothing if one of them did it within the minute.
+    /// A store that many relays share may do nothing if one of them did it within the minute. Ids of the inbox that a dead letter may need are kept, and that is
+    /// reported, after all else is done, as [`StoreError::DeadLetterNeedsInbox`].
     async fn maintain(&self) -> Result<usize, StoreError>;
 
     /// Completes when there may be new work: a hint, never needed for progress (D3). A store without such hints never completes.

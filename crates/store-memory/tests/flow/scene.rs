@@ -173,5 +173,6 @@ pub(crate) fn dead(after: AfterDeath) -> Outcome {
         reason: DeathReason::Permanent,
         error: "too large".to_owned(),
         after,
+        notice: None,
     }
 }

@@ -205,6 +205,7 @@ async fn f7_a_spoiled_row_fails_alone_and_one_in_the_wrong_lane_is_put_right_by_
             reason: DeathReason::Unreadable,
             error: "broken".to_owned(),
             after: AfterDeath::Skip,
+            notice: None,
         };
         let mut met = Vec::new();
         for _ in 0..2 {

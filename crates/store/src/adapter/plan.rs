@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use outbox_message::{LaneToken, OrderingKey, Position};
+use outbox_message::{LaneToken, MAX_PAYLOAD_BYTES, Message, OrderingKey, Position};
 
 use crate::{
     AfterDeath, DeathReason, LaneSettlement, MAX_DELAY, Outcome, Settlement, Target,
@@ -59,6 +59,8 @@ pub struct Failed<'a> {
     pub key: Option<&'a OrderingKey>,
     /// Where it goes.
     pub next: Next,
+    /// What is saved when its death is recorded (S16). One that no table takes is left out, or the death could not be recorded either (F7).
+    pub notice: Option<&'a Message>,
 }
 
 impl Failed<'_> {
@@ -181,12 +183,16 @@ pub fn plan<'a>(lanes: &'a [LaneSettlement], held: &[bool]) -> Plan<'a> {
                     reason,
                     error,
                     after,
+                    notice,
                 } => {
                     // A message that cannot be read, or ended its process, never failed at a broker.
                     let counted = !matches!(reason, DeathReason::Poison | DeathReason::Unreadable);
                     let next = Next::Die(*reason, *after);
-                    plan.failed
-                        .push(failed(token, &outcome.target, counted, error, next));
+                    let fits = |notice: &&Message| notice.check_payload(MAX_PAYLOAD_BYTES).is_ok();
+                    plan.failed.push(Failed {
+                        notice: notice.as_deref().filter(fits),
+                        ..failed(token, &outcome.target, counted, error, next)
+                    });
                 }
             }
         }
@@ -209,6 +215,7 @@ fn failed<'a>(
         error,
         key: target.key.as_ref(),
         next,
+        notice: None,
     }
 }
 
@@ -356,6 +363,7 @@ mod tests {
             reason,
             error: "e".into(),
             after: AfterDeath::Skip,
+            notice: None,
         };
         let lanes = [settlement(
             1,
@@ -371,5 +379,26 @@ mod tests {
             .map(|failed| failed.counted)
             .collect();
         assert_eq!(counted, [false, true]);
+    }
+    #[test]
+    fn s16_a_notice_goes_with_its_death_unless_no_table_takes_it() {
+        let dead = |payload: usize| Outcome::Dead {
+            reason: DeathReason::Permanent,
+            error: "e".into(),
+            after: AfterDeath::Hold,
+            notice: Some(Box::new(Message::new("t.dlq", vec![0; payload]).unwrap())),
+        };
+        let lanes = [settlement(
+            1,
+            true,
+            vec![
+                of(1, Some("a"), dead(MAX_PAYLOAD_BYTES)),
+                of(2, None, dead(MAX_PAYLOAD_BYTES + 1)),
+            ],
+        )];
+        let held = plan(&lanes, &[true]);
+        let noticed: Vec<bool> = held.failed.iter().map(|it| it.notice.is_some()).collect();
+        assert_eq!(noticed, [true, false]);
+        assert_eq!(plan(&lanes, &[false]).failed, vec![]);
     }
 }
