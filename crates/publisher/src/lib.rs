@@ -2,7 +2,8 @@
 //!
 //! There is no IO here and no broker's client. An adapter implements [`Publisher`]; the relay holds it as
 //! `Arc<dyn Publisher>`. A [`Router`] makes one of several, by topic. What adapters have in common is here too: names made of
-//! messages ([`Template`]), and the [`Parameters`] of their URLs.
+//! messages ([`Template`]), and the [`Parameters`] of their URLs. Where a broker's dead-letter queues can be read they are
+//! [`DeadQueues`], and a [`Redrive`] brings dead letters back.
 //!
 //! ```
 //! use std::borrow::Cow;
@@ -27,6 +28,7 @@
 //! }
 //! ```
 
+mod dead_queue;
 mod error;
 mod parameters;
 mod pattern;
@@ -34,6 +36,7 @@ mod publisher;
 mod router;
 mod template;
 
+pub use dead_queue::{Choice, DeadQueue, DeadQueues, Letter, Redrive, RedriveError, Step};
 pub use error::{PublishError, PublishErrorKind};
 pub use parameters::{InvalidParameter, Parameters, percent_decode};
 pub use pattern::{InvalidPattern, TopicPattern};
