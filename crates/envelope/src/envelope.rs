@@ -4,6 +4,7 @@
 mod dead_letter;
 mod decode;
 mod encode;
+mod letter;
 mod make;
 mod message;
 mod received;
@@ -11,6 +12,8 @@ mod received;
 pub use dead_letter::{DeadLetter, DeadLetterReason};
 pub use decode::{Decoded, Warning};
 pub use received::Received;
+
+pub(crate) use letter::{BASE64, Letter};
 
 use crate::json::{Object, Value};
 
@@ -94,6 +97,9 @@ impl Envelope {
             .filter(|text| !text.is_empty())
     }
 }
+
+/// The name of the block that says why a message was given up on.
+pub(crate) const DEAD_LETTER: &str = "dead_letter";
 
 /// The white space of the format: six ASCII characters, fewer than Unicode's and one more than `u8::is_ascii_whitespace` knows.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];

@@ -11,6 +11,7 @@ mod number;
 mod object;
 mod reader;
 mod skip;
+mod splice;
 mod string;
 
 use std::{borrow::Cow, fmt::Write};
@@ -21,6 +22,7 @@ pub(crate) use number::Number;
 pub(crate) use object::Object;
 pub(crate) use reader::Reader;
 pub(crate) use skip::skip;
+pub(crate) use splice::{Edit, splice};
 pub(crate) use string::write as write_string;
 
 use crate::{EnvelopeError, Malformed};
@@ -48,6 +50,14 @@ pub(crate) struct Part {
     pub(crate) name: &'static str,
     /// How many containers it stands in.
     pub(crate) outer: usize,
+}
+
+/// The text that `raw` is.
+pub(crate) fn utf8(raw: &[u8]) -> Result<&str, Malformed> {
+    str::from_utf8(raw).map_err(|error| Malformed {
+        offset: error.valid_up_to(),
+        reason: "the text is not UTF-8",
+    })
 }
 
 /// Reads one JSON value that fills `text`, but for white space around it, and that is to stand inside `outer` containers.

@@ -13,7 +13,8 @@
 //! * what is saved: [`Envelope::to_message`]; bytes that already are an envelope: [`Envelope::message_from_raw`]
 //! * what a consumer reads: [`Received`], which is the verdict on poison and what most consumers need, in one pass;
 //!   or all of it: [`Envelope::decode`], [`Envelope::urn`], [`Envelope::data`]
-//! * what goes to a dead-letter queue: [`Envelope::dead_letter`], and for poison [`DeadLetter::record`]
+//! * what goes to a dead-letter queue: [`DeadLetter::annotate`], and for poison [`DeadLetter::record`]; and what comes back
+//!   from it: [`redrive`]
 //! * what brokers show of a message beside its payload, envelope or not: [`projection`]
 //!
 //! ```
@@ -57,9 +58,13 @@ mod envelope;
 mod error;
 mod json;
 pub mod projection;
+mod redrive;
 
 pub use envelope::{DeadLetter, DeadLetterReason, Decoded, Envelope, Received, Warning};
 pub use error::{DecodeError, EnvelopeError, Malformed, Poison};
+pub use redrive::{Redriven, redrive};
+
+pub(crate) use envelope::DEAD_LETTER;
 
 /// The most objects and arrays that may stand inside each other in an envelope, its own object included.
 pub const MAX_DEPTH: usize = 1024;

@@ -1,16 +1,13 @@
-//! What is written to a dead-letter queue: an envelope with a block that says why, or, of what is poison, a record that keeps
-//! every byte. Where it goes, and when a message is given up on, is for consumers to say.
+//! What is written to a dead-letter queue: an envelope with a block that says why, or a record that keeps every byte of what
+//! is none. Where it goes, and when a message is given up on, is for consumers to say; the way back is in `redrive`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::Envelope;
-use crate::{
-    Malformed,
-    json::{self, Object, Value, skip, write_string},
+use super::{
+    DEAD_LETTER, Envelope,
+    letter::{BASE64, Letter, RAW, RAW_ENCODING},
 };
-
-/// The name of the block.
-const DEAD_LETTER: &str = "dead_letter";
+use crate::json::{Edit, Number, Object, SPACE, Value, splice, utf8, write_string};
 
 /// Why a consumer gave up on a message: the block `dead_letter`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,40 +72,83 @@ impl<'a> DeadLetter<'a> {
         }
     }
 
+    /// What goes to a dead-letter queue for `raw`, whatever `raw` is.
+    ///
+    /// An envelope keeps its bytes and gets the block, in the place of one that is there, or last. Anything else is wrapped:
+    /// it is text in a new object, `{"raw":"..","dead_letter":{..}}`, in base64 if it is not UTF-8:
+    /// `{"raw":"..","raw_encoding":"base64","dead_letter":{..}}`. Both ways [`redrive`](crate::redrive) gives `raw` back, but
+    /// for the attempts of an envelope, which are 0 then.
+    pub fn annotate(&self, raw: impl AsRef<[u8]>) -> String {
+        let raw = raw.as_ref();
+        let letter = utf8(raw).and_then(|text| Ok((text, Letter::read(text)?)));
+        match letter {
+            Ok((text, letter)) if letter.urn().is_some() => self.into_envelope(text, &letter),
+            _ => self.wrapped(raw),
+        }
+    }
+
     /// The record for a dead-letter queue of `raw`, which is poison and cannot be an envelope.
     ///
     /// A JSON object without a member `dead_letter` keeps its bytes, but for white space around it, and gets the block as its
-    /// last member. Anything else, beyond a limit of this crate too, is text in a new object: `{"raw":"..",
-    /// "dead_letter":{..}}`, in base64 if it is not UTF-8: `{"raw":"..","raw_encoding":"base64","dead_letter":{..}}`.
+    /// last member. Anything else, beyond a limit of this crate too, is wrapped as [`annotate`](Self::annotate) says.
     pub fn record(&self, raw: impl AsRef<[u8]>) -> String {
         let raw = raw.as_ref();
-        let mut record = match str::from_utf8(raw) {
-            Ok(text) if takes_block(text) => {
-                let members = text.trim_matches(json::SPACE).strip_suffix('}');
-                let members = members.expect("an object ends with a brace");
-                let is_empty = members[1..].trim_matches(json::SPACE).is_empty();
-                if is_empty {
-                    "{".to_owned()
-                } else {
-                    format!("{members},")
-                }
-            }
-            Ok(text) => {
-                let mut record = "{\"raw\":".to_owned();
-                write_string(text, &mut record);
-                record.push(',');
-                record
-            }
-            Err(_) => {
-                let encoded = STANDARD.encode(raw);
-                format!("{{\"raw\":\"{encoded}\",\"raw_encoding\":\"base64\",")
-            }
+        let mut has_block = false;
+        let note = |name: &str| {
+            has_block |= name == DEAD_LETTER;
+            Edit::Keep
         };
-        write_string(DEAD_LETTER, &mut record);
-        record.push(':');
-        self.block().write(&mut record);
+        let spliced =
+            utf8(raw).and_then(|text| splice(text.trim_matches(SPACE), note, &self.member()));
+        match spliced {
+            Ok(record) if !has_block => record,
+            _ => self.wrapped(raw),
+        }
+    }
+
+    fn into_envelope(self, text: &str, letter: &Letter<'_>) -> String {
+        let mut block = String::new();
+        self.block().write(&mut block);
+        let mut is_first = true;
+        let edit = |name: &str| match name {
+            DEAD_LETTER if is_first => {
+                is_first = false;
+                Edit::Replace(&block)
+            }
+            DEAD_LETTER => Edit::Drop,
+            _ => Edit::Keep,
+        };
+        let last = self.member();
+        let last = if letter.has_block { "" } else { &last };
+        splice(text, edit, last).expect("what was read as an object is one")
+    }
+
+    fn wrapped(&self, raw: &[u8]) -> String {
+        let mut record = "{".to_owned();
+        let mut member = |name, value: &str| {
+            write_string(name, &mut record);
+            record.push(':');
+            write_string(value, &mut record);
+            record.push(',');
+        };
+        if let Ok(text) = str::from_utf8(raw) {
+            member(RAW, text);
+        } else {
+            member(RAW, &STANDARD.encode(raw));
+            member(RAW_ENCODING, BASE64);
+        }
+        record.push_str(&self.member());
         record.push('}');
         record
+    }
+
+    /// The block with its name.
+    fn member(&self) -> String {
+        let mut member = String::new();
+        write_string(DEAD_LETTER, &mut member);
+        member.push(':');
+        self.block().write(&mut member);
+        member
     }
 
     fn block(&self) -> Object {
@@ -124,17 +164,6 @@ impl<'a> DeadLetter<'a> {
     }
 }
 
-/// Whether `text` is an object that can get the block as one more member.
-fn takes_block(text: &str) -> bool {
-    let mut has_block = false;
-    let object = json::members(text, |reader, name| {
-        has_block |= name == DEAD_LETTER;
-        skip(reader, 1)?;
-        Ok::<_, Malformed>(())
-    });
-    object.is_ok() && !has_block
-}
-
 impl Envelope {
     /// The same envelope for a dead-letter queue: with the block `dead_letter` in the place of one that is there, or last.
     #[must_use]
@@ -146,7 +175,7 @@ impl Envelope {
     /// How often it was delivered before: `attempts`, 0 if that is missing or no integer of 64 bits.
     pub fn attempts(&self) -> i64 {
         match self.frame.get("attempts") {
-            Some(Value::Number(json::Number::Integer(attempts))) => *attempts,
+            Some(Value::Number(Number::Integer(attempts))) => *attempts,
             _ => 0,
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Envelope, FORBIDDEN_IN_META};
 use crate::{
     DecodeError, Malformed,
-    json::{Value, read},
+    json::{Value, read, utf8},
 };
 
 /// What [`Envelope::decode_lenient`] read.
@@ -73,11 +73,7 @@ impl Envelope {
     ///
     /// [`Malformed`] if `raw` is not one JSON object in UTF-8 within the limits of this crate.
     pub fn decode_lenient(raw: impl AsRef<[u8]>) -> Result<Decoded, Malformed> {
-        let text = str::from_utf8(raw.as_ref()).map_err(|error| Malformed {
-            offset: error.valid_up_to(),
-            reason: "the text is not UTF-8",
-        })?;
-        let Value::Object(frame) = read(text, 0)? else {
+        let Value::Object(frame) = read(utf8(raw.as_ref())?, 0)? else {
             return Err(Malformed {
                 offset: 0,
                 reason: "the value is not an object",

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Envelope, is_blank};
 use crate::{
-    Malformed, Poison,
+    Poison,
     json::{self, Number, Reader, skip},
 };
 
@@ -79,10 +79,7 @@ impl<'a> Received<'a> {
     ///
     /// [`Poison`]: the first cause that is met.
     pub fn read(raw: &'a [u8]) -> Result<Self, Poison> {
-        let text = str::from_utf8(raw).map_err(|error| Malformed {
-            offset: error.valid_up_to(),
-            reason: "the text is not UTF-8",
-        })?;
+        let text = json::utf8(raw)?;
         if text.trim_matches(json::SPACE) == "null" {
             return Err(Poison::NoIdentity);
         }
