@@ -42,6 +42,12 @@ pub const POSTGRES: Schema = Schema {
             sql: include_str!("../postgres/0005_topics.sql"),
             down: include_str!("../postgres/0005_topics.down.sql"),
         },
+        Migration {
+            version: 6,
+            name: "the inbox of consumers",
+            sql: include_str!("../postgres/0006_inbox.sql"),
+            down: include_str!("../postgres/0006_inbox.down.sql"),
+        },
     ],
 };
 

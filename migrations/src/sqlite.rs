@@ -25,6 +25,12 @@ pub const SQLITE: Schema = Schema {
             sql: include_str!("../sqlite/0003_topics.sql"),
             down: include_str!("../sqlite/0003_topics.down.sql"),
         },
+        Migration {
+            version: 4,
+            name: "the inbox of consumers",
+            sql: include_str!("../sqlite/0004_inbox.sql"),
+            down: include_str!("../sqlite/0004_inbox.down.sql"),
+        },
     ],
 };
 
