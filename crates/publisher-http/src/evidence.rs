@@ -6,13 +6,15 @@
 
 use std::{
     collections::HashMap,
+    mem,
     sync::{Mutex, PoisonError},
 };
 
 use outbox_message::MessageId;
 
-/// How many messages that failed are remembered; past it all are forgotten, and the next failure of each is its first again.
-const REMEMBERED: usize = 10_000;
+/// At least so many of the messages that failed last are remembered, and at most twice as many: past it the older half is forgotten,
+/// and the next failure of each is its first again.
+const REMEMBERED: usize = 5_000;
 
 /// What is known of all destinations of a publisher.
 #[derive(Debug, Default)]
@@ -24,6 +26,8 @@ struct Known {
     confirmed: HashMap<String, u64>,
     /// What that number was when a message failed last.
     failed: HashMap<MessageId, u64>,
+    /// The same of messages that failed earlier.
+    failed_earlier: HashMap<MessageId, u64>,
 }
 
 /// How a message failed, as far as it matters here.
@@ -47,7 +51,7 @@ impl Evidence {
     /// Takes in that a destination confirmed a message.
     pub(crate) fn confirm(&self, destination: &str, id: &MessageId) {
         self.with(|known| {
-            known.failed.remove(id);
+            known.forget(id);
             // Looked up first, so that the name is copied once.
             match known.confirmed.get_mut(destination) {
                 Some(count) => *count += 1,
@@ -63,10 +67,11 @@ impl Evidence {
     pub(crate) fn blames(&self, destination: &str, id: &MessageId, doubt: Doubt) -> bool {
         self.with(|known| {
             let now = known.count(destination);
+            let before = known.forget(id);
             if known.failed.len() >= REMEMBERED {
-                known.failed.clear();
+                known.failed_earlier = mem::take(&mut known.failed);
             }
-            let before = known.failed.insert(id.clone(), now);
+            known.failed.insert(id.clone(), now);
             let since = match doubt {
                 Doubt::Silent { since } => Some(since),
                 Doubt::Failed => None,
@@ -83,6 +88,12 @@ impl Evidence {
 impl Known {
     fn count(&self, destination: &str) -> u64 {
         self.confirmed.get(destination).copied().unwrap_or(0)
+    }
+
+    /// Forgets that a message failed, and says what was known of it.
+    fn forget(&mut self, id: &MessageId) -> Option<u64> {
+        let earlier = self.failed_earlier.remove(id);
+        self.failed.remove(id).or(earlier)
     }
 }
 
@@ -146,10 +157,26 @@ mod tests {
         assert!(!evidence.blames("d", &id("a"), Doubt::Failed));
         evidence.confirm("d", &id("a"));
         assert!(!evidence.blames("d", &id("a"), Doubt::Failed));
-        for n in 0..2 * REMEMBERED {
+        for n in 0..5 * REMEMBERED {
             evidence.blames("d", &id(&n.to_string()), Doubt::Failed);
         }
-        let remembered = evidence.with(|known| known.failed.len());
-        assert!(remembered <= REMEMBERED, "{remembered}");
+        let remembered = evidence.with(|known| known.failed.len() + known.failed_earlier.len());
+        assert!(remembered <= 2 * REMEMBERED, "{remembered}");
+    }
+
+    #[test]
+    fn f1_of_many_messages_that_fail_the_last_ones_are_remembered() {
+        for more in [0, 1, REMEMBERED / 2, REMEMBERED - 1] {
+            let evidence = Evidence::default();
+            let all = 3 * REMEMBERED + more;
+            for n in 0..all {
+                evidence.blames("d", &id(&n.to_string()), Doubt::Failed);
+            }
+            evidence.confirm("d", &id("another"));
+            for n in all - REMEMBERED..all {
+                let again = evidence.blames("d", &id(&n.to_string()), Doubt::Failed);
+                assert!(again, "{n} of {all}");
+            }
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! One message on its way: a request, its answer, and what that says about the message.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use outbox_message::{Message, Topic};
 use outbox_publisher::{PublishError, PublishErrorKind};
 use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url};
 use tokio::{
-    sync::{OnceCell, Semaphore},
-    time::{Instant, timeout, timeout_at},
+    sync::{OnceCell, Semaphore, SemaphorePermit},
+    time::{Instant, timeout_at},
 };
 
 use crate::{
@@ -57,14 +60,16 @@ impl Sender {
         if run_ends.is_some_and(|at| at < Instant::now() + self.config.timeout / 4) {
             return Err(out_of_time());
         }
-        let loaded = self.files.get().await?;
+        let until = run_ends.unwrap_or_else(|| Instant::now() + self.config.timeout);
+        let (loaded, client, _turn) = match timeout_at(until, self.prepare()).await {
+            Ok(prepared) => prepared?,
+            Err(_) if run_ends.is_some() => return Err(out_of_time()),
+            Err(_) => return Err(self.unprepared(destination)),
+        };
         let url = self.target.url(message)?;
         let parts = request::of(&self.config.mode, &loaded, message, now())?;
-        let client = self.client().await?;
-        let _turn = self.turns.acquire().await.expect("nobody closes it");
         let since = self.evidence.confirmations(destination);
         let request = || post(&url, &parts);
-        let until = run_ends.unwrap_or_else(|| Instant::now() + self.config.timeout);
         let answer = match timeout_at(until, twice(client, request)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
@@ -106,14 +111,15 @@ impl Sender {
     }
 
     async fn ask(&self, url: Url, shown: &str, of_path: bool) -> Result<(), PublishError> {
-        let loaded = self.files.get().await?;
-        let client = self.client().await?;
+        let until = Instant::now() + self.config.timeout;
+        let prepared = timeout_at(until, self.prepare()).await;
+        let (loaded, client, _turn) = prepared.map_err(|_| self.unprepared(shown))??;
         let request = || {
             let mut request = Request::new(Method::OPTIONS, url.clone());
             request.headers_mut().clone_from(&loaded.headers);
             request
         };
-        let answer = match timeout(self.config.timeout, twice(client, request)).await {
+        let answer = match timeout_at(until, twice(client, request)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(failure::told(shown, failure::stage(&error), error)),
             Err(_) => return Err(self.silent(shown)),
@@ -128,9 +134,13 @@ impl Sender {
         Err(PublishError::new(PublishErrorKind::Unavailable, text))
     }
 
-    async fn client(&self) -> Result<&Client, PublishError> {
+    /// What a request needs before it is made: the files, which may be on a disk that hangs, the client, and a turn.
+    async fn prepare(&self) -> Result<(Arc<Loaded>, &Client, SemaphorePermit<'_>), PublishError> {
+        let loaded = self.files.get().await?;
         let make = || client::build(&self.config);
-        self.client.get_or_try_init(make).await
+        let client = self.client.get_or_try_init(make).await?;
+        let turn = self.turns.acquire().await.expect("nobody closes it");
+        Ok((loaded, client, turn))
     }
 
     async fn judge(
@@ -197,6 +207,14 @@ impl Sender {
 
     fn silent(&self, shown: &str) -> PublishError {
         let text = format!("{shown} did not answer within {:?}", self.config.timeout);
+        PublishError::new(PublishErrorKind::Unavailable, text)
+    }
+
+    fn unprepared(&self, shown: &str) -> PublishError {
+        let text = format!(
+            "no request to {shown} began within {:?}: its files were not read, or too many others are under way",
+            self.config.timeout
+        );
         PublishError::new(PublishErrorKind::Unavailable, text)
     }
 

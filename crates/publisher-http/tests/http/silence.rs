@@ -1,8 +1,13 @@
 //! Receivers that take their time, or hang up: an outage, that no message pays for.
 
-use outbox_publisher::PublishErrorKind;
+use std::{fs, process::Command};
 
-use super::{assert_unavailable, fail, impatient, message, publish, publish_run, receiver};
+use outbox_publisher::{PublishErrorKind, Publisher};
+use outbox_publisher_http::{HttpConfig, HttpPublisher};
+
+use super::{
+    TIMEOUT, assert_unavailable, config, fail, impatient, message, publish, publish_run, receiver,
+};
 use crate::receiver::Step;
 
 fn drip(text: &str) -> Step {
@@ -102,4 +107,28 @@ async fn d1_what_was_confirmed_of_a_run_is_told_before_a_relay_drops_the_call() 
     let failure = ended.failure.unwrap();
     assert_eq!(failure.kind, PublishErrorKind::Interrupted, "{failure:?}");
     assert_eq!(receiver.seen().len(), 2);
+}
+
+/// A named pipe that nobody writes to is read for ever, like a file on a network disk whose server is gone.
+#[tokio::test]
+async fn f3_a_file_that_cannot_be_read_in_time_is_an_outage_and_no_call_without_end() {
+    let receiver = receiver().await;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("headers");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let publisher = HttpPublisher::with_config(HttpConfig {
+        timeout: TIMEOUT,
+        headers_file: Some(pipe.clone()),
+        ..config(&receiver, "")
+    })
+    .unwrap();
+    let published = fail(&publisher, &message("a")).await;
+    let checked = publisher.check(&message("a").topic).await.unwrap_err();
+    for failure in [published, checked] {
+        assert_unavailable(&failure, &["no request to http://127.0.0.1:", "not read"]);
+    }
+    assert_eq!(receiver.seen().len(), 0);
+    // What still reads is let go.
+    drop(fs::File::create(&pipe).unwrap());
 }
