@@ -22,10 +22,24 @@ struct Destination {
     last_confirmed: Option<Instant>,
     /// The slowest a message was confirmed lately, and when.
     slowest: Option<(Duration, Instant)>,
+    /// The reason of its failures that was told last, and when.
+    told: Option<(String, Instant)>,
+}
+
+/// What a failure of a destination is besides a failure: something to tell people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It opened the circuit.
+    Opened,
+    /// It was open, and the reason is another now.
+    Reason,
 }
 
 /// A destination's first run is short, until one shows how fast it confirms.
 const FIRST_RUN: usize = 16;
+
+/// Another reason of an outage is told after this long: one with a number of its own in it is another at each probe.
+const TOLD_EVERY: Duration = Duration::from_mins(1);
 
 impl Circuits {
     pub(crate) fn new(longest_run: usize, publish_timeout: Duration, only_one: bool) -> Self {
@@ -44,6 +58,7 @@ impl Circuits {
                 next_probe: None,
                 last_confirmed: None,
                 slowest: None,
+                told: None,
             };
             self.destinations.insert(destination.to_owned(), met);
         }
@@ -130,12 +145,26 @@ impl Circuits {
         open.map(|(name, _)| name).collect()
     }
 
-    /// Takes in a transient failure, and when to probe. Whether that opened the circuit.
-    pub(crate) fn failed(&mut self, destination: &str, next_probe: Instant) -> bool {
+    /// Takes in a transient failure, its reason, and when to probe. Says what is to be told of it, if that was not told already.
+    pub(crate) fn failed(
+        &mut self,
+        destination: &str,
+        next_probe: Instant,
+        reason: &str,
+    ) -> Option<News> {
         let it = self.of(destination);
-        let opened = it.next_probe.is_none();
-        it.next_probe = Some(next_probe);
-        opened
+        let opened = it.next_probe.replace(next_probe).is_none();
+        let news = match &it.told {
+            Some((told, at)) if !opened => {
+                let is_news = told != reason && at.elapsed() >= TOLD_EVERY;
+                is_news.then_some(News::Reason)
+            }
+            _ => Some(News::Opened),
+        };
+        if news.is_some() {
+            it.told = Some((reason.to_owned(), Instant::now()));
+        }
+        news
     }
 }
 
@@ -151,24 +180,49 @@ mod tests {
     fn f3_a_circuit_opens_once_and_closes_only_by_a_confirmation() {
         let (mut circuits, now) = (circuits(), Instant::now());
         assert_eq!(circuits.next_probe("a"), None);
-        assert!(circuits.failed("a", now));
-        assert!(!circuits.failed("a", now + Duration::from_secs(1)));
+        assert_eq!(circuits.failed("a", now, "refused"), Some(News::Opened));
+        let later = now + Duration::from_secs(1);
+        assert_eq!(circuits.failed("a", later, "refused"), None);
         assert_eq!(circuits.next_probe("a"), Some(now + Duration::from_secs(1)));
         assert!(circuits.confirmed("a", 1, Duration::ZERO));
         assert_eq!(circuits.next_probe("a"), None);
         assert!(!circuits.confirmed("a", 1, Duration::ZERO));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn f3_another_reason_of_an_outage_is_told_once_and_not_at_each_probe() {
+        let mut circuits = circuits();
+        let mut told = Vec::new();
+        for second in 0..600 {
+            let reason = match second {
+                0..90 => "refused".to_owned(),
+                90..300 => "no such stream".to_owned(),
+                300..400 => format!("request {second}"),
+                _ => "refused".to_owned(),
+            };
+            if let Some(news) = circuits.failed("a", Instant::now(), &reason) {
+                told.push((second, news));
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        let others = [90, 300, 360, 420].map(|second| (second, News::Reason));
+        assert_eq!(told[0], (0, News::Opened));
+        assert_eq!(told[1..], others);
+        circuits.confirmed("a", 1, Duration::ZERO);
+        let again = circuits.failed("a", Instant::now(), "refused");
+        assert_eq!(again, Some(News::Opened));
+    }
+
     #[test]
     fn f3_only_when_the_only_destination_is_down_nothing_but_probes_is_claimed() {
         let (mut circuits, now) = (circuits(), Instant::now());
         assert_eq!(circuits.all_open(), None);
-        circuits.failed("a", now);
+        circuits.failed("a", now, "refused");
         assert_eq!(circuits.all_open(), Some(now));
         circuits.confirmed("a", 1, Duration::ZERO);
         assert_eq!(circuits.all_open(), None);
         let mut several = Circuits::new(100, Duration::from_secs(10), false);
-        several.failed("a", now);
+        several.failed("a", now, "refused");
         assert_eq!(several.all_open(), None);
     }
 

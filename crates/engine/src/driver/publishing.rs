@@ -15,6 +15,7 @@ use tracing::{debug, info, warn};
 use super::{Driver, Event, claiming::LEFT_OUT};
 use crate::{
     RelayError,
+    circuit::News,
     held::{Head, Held, run_limit},
     judge::{Circumstances, End, judge},
     serve::{Served, Service},
@@ -262,8 +263,15 @@ impl Driver {
     }
 
     fn destination_failed(&mut self, destination: &str, next_probe: Instant, error: String) {
-        if self.circuits.failed(destination, next_probe) {
-            warn!(relay = %self.config.name, destination, error, "the destination is unavailable");
+        let relay = &self.config.name;
+        match self.circuits.failed(destination, next_probe, &error) {
+            Some(News::Opened) => {
+                warn!(%relay, destination, error, "the destination is unavailable");
+            }
+            Some(News::Reason) => {
+                warn!(%relay, destination, error, "the destination is still unavailable, for another reason");
+            }
+            None => {}
         }
         let delay = next_probe.saturating_duration_since(Instant::now());
         self.record_circuit(destination, Some((delay, error)));

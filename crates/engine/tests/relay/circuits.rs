@@ -298,3 +298,20 @@ async fn f3_a_circuit_that_opens_again_is_probed_by_its_own_time() {
     relay.crash().await;
     assert!(confirmed >= 22, "{confirmed} of 22 confirmed");
 }
+
+#[tokio::test(start_paused = true)]
+async fn f3_the_error_that_is_shown_of_an_outage_is_the_last_one() {
+    let world = World::new();
+    world.save_many("m", 3, None).await;
+    world.broker.all(Reply::Fail(Unavailable));
+    let relay = world.start();
+    pass(secs(30)).await;
+    let first = world.status().await.circuits.remove(0);
+    assert!(first.error.contains("scripted failure"), "{first:?}");
+    world.broker.all(Reply::Hang);
+    pass(secs(30)).await;
+    let last = world.status().await.circuits.remove(0);
+    assert!(last.error.contains("did not end within"), "{last:?}");
+    assert!(last.open_for > first.open_for);
+    relay.stop().await;
+}
