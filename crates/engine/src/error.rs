@@ -4,12 +4,15 @@ use outbox_publisher::PublishError;
 use outbox_store::StoreError;
 use thiserror::Error;
 
-use crate::Report;
+use crate::{InvalidConfig, Report};
 
 /// Why a relay ended by itself. A database that does not answer is no such reason: it is asked again for ever.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RelayError {
+    /// The settings do not fit the publisher, whose calls may take longer than the relay waits for them. Nothing was published.
+    #[error("the relay's settings do not fit its publisher")]
+    Settings(#[source] InvalidConfig),
     /// The store cannot be used by this program, such as another schema version.
     #[error("the relay cannot use its store")]
     Store(#[source] StoreError),

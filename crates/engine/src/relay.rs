@@ -36,6 +36,8 @@ pub struct Relay {
 
 impl Relay {
     /// A relay with the default settings.
+    ///
+    /// They fit each other. A publisher whose calls may take longer than they wait for is refused when the relay begins.
     pub fn new(store: impl OutboxStore, publisher: impl Publisher) -> Self {
         Self::build(store, publisher, RelayConfig::default())
     }
@@ -76,7 +78,9 @@ impl Relay {
     ///
     /// [`RelayError`] if the store or the publisher cannot be used.
     pub async fn flush(&self) -> Result<Report, RelayError> {
-        self.driver(Mode::Flush).drive(std::future::pending()).await
+        self.driver(Mode::Flush)?
+            .drive(std::future::pending())
+            .await
     }
 
     /// Rounds until nothing is ready. A message that is due at once is tried again, at most to its limit; one that
@@ -86,7 +90,9 @@ impl Relay {
     ///
     /// [`RelayError`] if the store or the publisher cannot be used.
     pub async fn drain(&self) -> Result<Report, RelayError> {
-        self.driver(Mode::Drain).drive(std::future::pending()).await
+        self.driver(Mode::Drain)?
+            .drive(std::future::pending())
+            .await
     }
 
     /// Works until `stop` completes, then stops gracefully within the grace time (contract D4).
@@ -97,7 +103,7 @@ impl Relay {
     ///
     /// [`RelayError`] if the store or the publisher cannot be used at all.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<Report, RelayError> {
-        self.driver(Mode::Run).drive(stop).await
+        self.driver(Mode::Run)?.drive(stop).await
     }
 
     /// A handle that wakes this relay: an application may use it after its commit. Only a hint, never needed.
@@ -105,15 +111,17 @@ impl Relay {
         self.waker.clone()
     }
 
-    fn driver(&self, mode: Mode) -> Driver {
-        Driver::new(
+    fn driver(&self, mode: Mode) -> Result<Driver, RelayError> {
+        let fits = self.config.check_call(self.publisher.longest_call());
+        fits.map_err(RelayError::Settings)?;
+        Ok(Driver::new(
             Arc::clone(&self.store),
             Arc::clone(&self.publisher),
             Arc::clone(&self.config),
             self.waker.clone(),
             self.wall.clone(),
             mode,
-        )
+        ))
     }
 }
 
@@ -135,6 +143,7 @@ impl Waker {
 #[cfg(test)]
 mod tests {
     use std::{
+        borrow::Cow,
         sync::{
             Arc,
             atomic::{AtomicU64, Ordering},
@@ -142,11 +151,56 @@ mod tests {
         time::{Duration, SystemTime},
     };
 
-    use outbox_message::Message;
+    use async_trait::async_trait;
+    use outbox_message::{Message, Topic};
+    use outbox_publisher::{Published, Run};
     use outbox_store_memory::MemoryStore;
     use outbox_testkit::ScriptedPublisher;
 
     use super::*;
+
+    /// A publisher whose calls take their time.
+    #[derive(Debug)]
+    struct Slow(ScriptedPublisher);
+
+    #[async_trait]
+    impl Publisher for Slow {
+        fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
+            self.0.destination(topic)
+        }
+
+        fn longest_call(&self) -> Duration {
+            RelayConfig::default().publish_timeout + Duration::from_millis(1)
+        }
+
+        async fn publish(&self, run: Run<'_>) -> Published {
+            self.0.publish(run).await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn d1_a_publisher_whose_calls_would_be_dropped_is_refused_with_the_default_settings_too()
+    {
+        let (store, broker) = (MemoryStore::manual(), ScriptedPublisher::new());
+        let mut tx = store.begin();
+        store
+            .save(&mut tx, &Message::new("orders", "").unwrap())
+            .await
+            .unwrap();
+        tx.commit();
+        let relay = || Relay::new(store.clone(), Slow(broker.clone()));
+        let ends = [
+            relay().flush().await,
+            relay().drain().await,
+            relay().run(std::future::pending()).await,
+        ];
+        for end in ends {
+            assert!(matches!(end, Err(RelayError::Settings(_))), "{end:?}");
+        }
+        assert_eq!(broker.handed(), []);
+        let typed = Relay::with_config(store, Slow(broker), RelayConfig::default());
+        assert!(typed.is_err());
+    }
 
     /// A machine that is suspended stops the monotonic clock, and the wall clock tells.
     #[tokio::test(start_paused = true)]
