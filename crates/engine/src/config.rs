@@ -6,7 +6,7 @@ use outbox_backoff::Backoff;
 use outbox_store::{AfterDeath, MAX_DELAY};
 use thiserror::Error;
 
-use crate::Gate;
+use crate::{DeathNotices, Gate};
 
 /// The settings of a relay.
 ///
@@ -53,6 +53,8 @@ pub struct RelayConfig {
     pub careful_limit: u32,
     /// What the key of a dead message does. Default skip.
     pub after_death: AfterDeath,
+    /// Makes the notice that is saved with a death and published like any message. Default: none.
+    pub notices: Option<Arc<dyn DeathNotices>>,
     /// What keeps careful service alone in its process. Default: one gate for the whole process.
     pub gate: Gate,
 }
@@ -77,6 +79,7 @@ impl Default for RelayConfig {
             max_retry_after: Duration::from_hours(7 * 24),
             careful_limit: 3,
             after_death: AfterDeath::Skip,
+            notices: None,
             gate: Gate::process_wide(),
         }
     }

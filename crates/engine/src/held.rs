@@ -9,7 +9,9 @@ use outbox_store::{
 };
 use tokio::time::Instant;
 
-use crate::{RelayConfig, clock::Lease, judge, probed::Probed, settle::Recorded};
+use crate::{
+    Death, DeathNotices, RelayConfig, clock::Lease, judge, notice, probed::Probed, settle::Recorded,
+};
 
 /// A lane that the relay holds.
 #[derive(Debug)]
@@ -32,21 +34,37 @@ pub(crate) struct Held {
     decided_since: Option<Instant>,
     /// How many outcomes are being recorded, while a settlement is under way.
     settling: Option<usize>,
+    notices: Option<Arc<dyn DeathNotices>>,
 }
 
 /// A message that has no outcome yet.
 #[derive(Debug)]
 enum Claimed {
     Message(Delivery),
-    /// It must die without being handed over.
-    Doomed(Target, DeathReason, String),
+    /// It must die without being handed over: each of its recorded starts ended with the process.
+    Poison(Delivery),
+    /// So must this: it cannot be read, and this is why.
+    Unreadable(Target, String),
 }
 
 impl Claimed {
     fn bytes(&self) -> usize {
         match self {
-            Self::Message(delivery) => delivery.message.weight(),
-            Self::Doomed(..) => 0,
+            Self::Message(delivery) | Self::Poison(delivery) => delivery.message.weight(),
+            Self::Unreadable(..) => 0,
+        }
+    }
+
+    /// Why it must die without being handed over, if it must.
+    fn doom(&self) -> Option<(DeathReason, String)> {
+        match self {
+            Self::Message(_) => None,
+            Self::Poison(delivery) => {
+                let starts = delivery.starts;
+                let error = format!("each of its {starts} recorded starts ended with the process");
+                Some((DeathReason::Poison, error))
+            }
+            Self::Unreadable(_, error) => Some((DeathReason::Unreadable, error.clone())),
         }
     }
 }
@@ -75,7 +93,8 @@ impl Held {
                 let (position, claimed) = (entry.position(), Claimed::from(entry, config));
                 let (key, kind) = match &claimed {
                     Claimed::Message(delivery) => (delivery.ordering_key(), EntryKind::Message),
-                    Claimed::Doomed(target, ..) => (target.key.clone(), EntryKind::Unreadable),
+                    Claimed::Poison(delivery) => (delivery.ordering_key(), EntryKind::Unreadable),
+                    Claimed::Unreadable(target, _) => (target.key.clone(), EntryKind::Unreadable),
                 };
                 bytes += claimed.bytes();
                 if let Some(twice) = undecided.insert(position, claimed) {
@@ -101,6 +120,7 @@ impl Held {
             decided: Vec::new(),
             decided_since: None,
             settling: None,
+            notices: config.notices.clone(),
         }
     }
 
@@ -128,7 +148,7 @@ impl Held {
     pub(crate) fn head(&self) -> Option<Head<'_>> {
         match self.undecided.get(&self.rules.head()?)? {
             Claimed::Message(delivery) => Some(Head::Message(delivery)),
-            Claimed::Doomed(..) => Some(Head::Doomed),
+            Claimed::Poison(_) | Claimed::Unreadable(..) => Some(Head::Doomed),
         }
     }
 
@@ -169,10 +189,14 @@ impl Held {
         let Some(run) = self.rules.next_run(1) else {
             return;
         };
-        let Some(Claimed::Doomed(_, reason, error)) = self.undecided.get(&run.positions[0]) else {
+        let doom = self
+            .undecided
+            .get(&run.positions[0])
+            .and_then(Claimed::doom);
+        let Some((reason, error)) = doom else {
             return;
         };
-        let (verdict, outcome) = judge::dead(*reason, error, config);
+        let (verdict, outcome) = judge::dead(reason, &error, config);
         self.complete(run.id, 0, Some((verdict, outcome)));
     }
 
@@ -211,19 +235,39 @@ impl Held {
                 continue;
             };
             self.bytes -= claimed.bytes();
-            let target = match claimed {
-                Claimed::Message(delivery) => Target::from(&delivery),
-                Claimed::Doomed(target, ..) => target,
-            };
-            let outcome = match (outcome, failure) {
+            let mut outcome = match (outcome, failure) {
                 (lane::Outcome::Published, _) => Outcome::Published,
                 (lane::Outcome::Retry | lane::Outcome::Dead, Some(failure)) if !self.over => {
                     failure.clone()
                 }
                 _ => Outcome::Release,
             };
+            let target = match claimed {
+                Claimed::Message(delivery) | Claimed::Poison(delivery) => {
+                    self.add_notice(&delivery, &mut outcome);
+                    Target::from(&delivery)
+                }
+                Claimed::Unreadable(target, _) => target,
+            };
             self.decided_since.get_or_insert_with(Instant::now);
             self.decided.push(Settlement { target, outcome });
+        }
+    }
+
+    /// Adds to a death what is told of it.
+    fn add_notice(&self, delivery: &Delivery, outcome: &mut Outcome) {
+        if let (
+            Some(hook),
+            Outcome::Dead {
+                reason,
+                error,
+                notice,
+                ..
+            },
+        ) = (&self.notices, outcome)
+        {
+            let death = Death::new(delivery, *reason, error);
+            *notice = notice::notice(&**hook, &death);
         }
     }
 
@@ -284,18 +328,10 @@ impl Claimed {
     fn from(entry: Entry, config: &RelayConfig) -> Self {
         match entry {
             Entry::Message(delivery) if delivery.starts >= config.careful_limit => {
-                let error = format!(
-                    "each of its {} recorded starts ended with the process",
-                    delivery.starts
-                );
-                Self::Doomed(Target::from(&delivery), DeathReason::Poison, error)
+                Self::Poison(delivery)
             }
             Entry::Message(delivery) => Self::Message(delivery),
-            Entry::Unreadable(row) => Self::Doomed(
-                Target::from(&row),
-                DeathReason::Unreadable,
-                clean_error(&row.error),
-            ),
+            Entry::Unreadable(row) => Self::Unreadable(Target::from(&row), clean_error(&row.error)),
         }
     }
 }

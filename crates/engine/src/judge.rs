@@ -189,6 +189,7 @@ pub(crate) fn dead(reason: DeathReason, error: &str, config: &RelayConfig) -> (V
             reason,
             error,
             after,
+            notice: None,
         },
     )
 }

@@ -4,6 +4,7 @@
 //!
 //! * what a user starts: [`Relay`], its settings [`RelayConfig`], its [`Report`]
 //! * how a failure is judged: the rules F1 to F5 of the contract, in one pure function
+//! * what is published of a death: [`DeathNotices`]
 //! * what keeps a message that kills its process from being handed over beside others: [`Gate`]
 //!
 //! A message's way through this crate: the driver claims lanes and admits their messages; each lane's rules (in
@@ -22,6 +23,7 @@ mod gate;
 mod held;
 mod in_time;
 mod judge;
+mod notice;
 mod poll;
 mod probed;
 mod relay;
@@ -33,5 +35,6 @@ mod stops;
 pub use config::{InvalidConfig, RelayConfig};
 pub use error::RelayError;
 pub use gate::Gate;
+pub use notice::{Death, DeathNotices};
 pub use relay::{Relay, Waker};
 pub use report::Report;

@@ -35,8 +35,8 @@ impl<D: Database> OutboxStore for Relaying<D> {
         if lanes.is_empty() {
             return Ok(Vec::new());
         }
-        let retain = self.config.retain;
-        self.run(Settling { lanes, retain }).await
+        let config = &self.config;
+        self.run(Settling { lanes, config }).await
     }
 
     async fn extend(

@@ -8,6 +8,7 @@ mod pending;
 use outbox_message::{Message, OrderingKey, Position};
 use outbox_store::{Save, SaveError, Saved, adapter::encode_headers};
 
+pub(crate) use batch::save_all as insert_all;
 pub use pending::pending;
 
 use crate::{

@@ -8,18 +8,18 @@ mod fates;
 mod fence;
 mod statements;
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use outbox_message::OrderingKey;
 use outbox_store::{
-    LaneSettled, LaneSettlement,
-    adapter::{Confirmed, Plan, confirmed, fences, plan},
+    LaneSettled, LaneSettlement, Save,
+    adapter::{Confirmed, Failed, Plan, confirmed, fences, plan},
 };
 
-use crate::{failure::Failure, procedure::Procedure, session::Session, statements::Statements};
+use crate::{
+    config::PostgresConfig, failure::Failure, procedure::Procedure, save::insert_all,
+    session::Session, statements::Statements,
+};
 
 use fates::Fates;
 use fence::{Fenced, Passed, Place, Texts, fence, remove_elsewhere};
@@ -28,8 +28,8 @@ use fence::{Fenced, Passed, Place, Texts, fence, remove_elsewhere};
 #[derive(Debug)]
 pub(crate) struct Settling<'a> {
     pub(crate) lanes: &'a [LaneSettlement],
-    /// How long published messages are kept, if they are.
-    pub(crate) retain: Option<Duration>,
+    /// How long published messages are kept, if they are, and how notices are saved.
+    pub(crate) config: &'a PostgresConfig,
 }
 
 impl Procedure for Settling<'_> {
@@ -43,7 +43,7 @@ impl Procedure for Settling<'_> {
     ) -> Result<Vec<LaneSettled>, Failure<S::Error>> {
         let fences = fences(self.lanes);
         let confirmed = confirmed(self.lanes);
-        let texts = Texts::new(statements, self.retain);
+        let texts = Texts::new(statements, self.config.retain);
         let Fenced { passed, removed } = fence(session, texts, &fences, &confirmed).await?;
         let held: Vec<bool> = self
             .lanes
@@ -59,7 +59,8 @@ impl Procedure for Settling<'_> {
             freed: BTreeSet::new(),
         };
         work.remove_elsewhere(session, texts, &confirmed).await?;
-        work.record_failures(session, statements, &plan).await?;
+        work.record_failures(session, statements, self.config, &plan)
+            .await?;
         work.free_keys(session, statements).await?;
         work.end_starts(session, statements, &plan, &passed).await?;
         work.applied.extend(plan.released);
@@ -68,6 +69,25 @@ impl Procedure for Settling<'_> {
             .map(|(lane, held)| work.settled(lane, *held))
             .collect())
     }
+}
+
+/// Saves the notices of the deaths that were just recorded: those of rows that had the tries they were claimed with, under the lock of their lane. So a
+/// settlement sent again finds no such row and saves nothing, and one that is rolled back takes its notices with it.
+///
+/// They go the way of every save: positions come from the sequence, and no other lane is locked, so that nothing is added to the order of locks. The transaction
+/// has had its number since it locked the lanes, before it draws, as `lane.floor` wants it.
+async fn save_notices<S: Session>(
+    session: &mut S,
+    statements: &Statements,
+    config: &PostgresConfig,
+    dead: &[&Failed<'_>],
+) -> Result<(), Failure<S::Error>> {
+    let notices: Vec<Save<'_>> = dead
+        .iter()
+        .filter_map(|failed| failed.notice.map(Save::from))
+        .collect();
+    insert_all(session, statements, config, &notices).await?;
+    Ok(())
 }
 
 /// A settlement in the making. Messages are named by lane and position.
@@ -110,6 +130,7 @@ impl<'a> Work<'a> {
         &mut self,
         session: &mut S,
         statements: &Statements,
+        config: &PostgresConfig,
         plan: &Plan<'a>,
     ) -> Result<(), Failure<S::Error>> {
         if plan.failed.is_empty() {
@@ -134,7 +155,8 @@ impl<'a> Work<'a> {
         statements::set_aside(session, statements, &aside).await?;
         statements::schedule(session, statements, &scheduled).await?;
         statements::bury(session, statements, &dead).await?;
-        statements::block_keys(session, statements, &blocks).await
+        statements::block_keys(session, statements, &blocks).await?;
+        save_notices(session, statements, config, &dead).await
     }
 
     /// Lets keys go on of which a message that was set aside is gone, unless they wait for another.

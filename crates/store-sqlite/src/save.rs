@@ -12,6 +12,8 @@ use outbox_store::{
 };
 use sqlx::SqliteConnection;
 
+pub(crate) use batch::insert_all;
+
 use crate::{
     SqliteStore,
     error::{BEGIN_HINT, code, primary_code, save_error},
@@ -133,7 +135,7 @@ impl Drawn {
 
 /// Refuses a connection without an open transaction (contract C1). Setting `synchronous` is an error inside a transaction, and for the temporary database
 /// it does nothing outside of one: an exact test that, unlike a BEGIN, leaves nothing behind when this future is dropped midway.
-async fn require_transaction(tx: &mut SqliteConnection) -> Result<(), SaveError> {
+pub(crate) async fn require_transaction(tx: &mut SqliteConnection) -> Result<(), SaveError> {
     // The error arises while the statement is prepared, so it must not be a cached one.
     let probe = sqlx::query("PRAGMA temp.synchronous = FULL").persistent(false);
     match probe.execute(&mut *tx).await {

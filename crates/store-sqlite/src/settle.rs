@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use outbox_message::OrderingKey;
+use outbox_message::{Message, OrderingKey};
 use outbox_store::{
     LaneSettled, LaneSettlement, StoreError,
     adapter::{Confirmed, Failed, Next, Plan, confirmed, fences, plan},
@@ -19,6 +19,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::{
     moves::{Table, delete, free_keys, set_aside},
+    save::insert_all,
     schema, transaction,
 };
 
@@ -72,6 +73,12 @@ async fn write(
         .zip(&held)
         .map(|(lane, held)| settling.settled(lane, *held))
         .collect())
+}
+
+/// Saves the notices of the deaths that were just recorded, under the same write lock: a settlement sent again finds no such message and saves nothing.
+async fn save_notices(tx: &mut SqliteConnection, dead: &[&Failed<'_>]) -> Result<(), sqlx::Error> {
+    let notices: Vec<&Message> = dead.iter().filter_map(|failed| failed.notice).collect();
+    insert_all(tx, &notices).await
 }
 
 /// A settlement in the making. Messages are named by lane and position.
@@ -151,6 +158,7 @@ impl<'a> Settling<'a> {
             delete(tx, Table::Line, from_line.iter().map(|f| f.position)).await?;
             delete(tx, Table::Waiting, from_waiting.iter().map(|f| f.position)).await?;
             self.freed.extend(from_waiting.iter().filter_map(|f| f.key));
+            save_notices(tx, &dead).await?;
             let holding = dead.iter().filter(|failure| failure.holds());
             statements::block_dead(tx, holding.map(|failure| failure.position)).await?;
         }

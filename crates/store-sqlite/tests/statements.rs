@@ -138,6 +138,7 @@ async fn p1_failures_cost_the_same_whatever_their_number() {
                 reason: DeathReason::Permanent,
                 error: "no".into(),
                 after: AfterDeath::Hold,
+                notice: None,
             },
             _ => Outcome::Release,
         });

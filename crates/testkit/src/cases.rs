@@ -8,6 +8,7 @@ pub mod late;
 pub mod leases;
 pub mod letters;
 pub mod limits;
+pub mod notice;
 pub mod once;
 pub mod operators;
 pub mod order;

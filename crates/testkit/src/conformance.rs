@@ -134,6 +134,15 @@ macro_rules! conformance {
                 case22_a_walk_does_not_meet_what_died_meanwhile,
                 case22_filters_choose_letters,
                 o9_each_letter_keeps_its_own_policy;
+            notice:
+                s16_a_death_saves_its_notice_verbatim,
+                s16_a_settlement_sent_again_saves_no_second_notice,
+                s16_a_stale_token_saves_no_notice,
+                s16_an_outcome_that_is_missed_saves_no_notice,
+                s16_a_notice_goes_out_while_its_death_holds_the_key,
+                s16_a_head_that_dies_after_waiting_saves_its_notice,
+                s16_each_death_of_a_redriven_message_has_its_notice,
+                s16_many_deaths_of_a_settlement_each_have_their_notice;
             leases:
                 case13_a_crash_hands_the_message_out_again,
                 d2_a_partial_settlement_keeps_the_lane,

@@ -43,6 +43,7 @@ pub(crate) fn dead(after: AfterDeath) -> Outcome {
         reason: DeathReason::Exhausted,
         error: "refused for good".to_owned(),
         after,
+        notice: None,
     }
 }
 

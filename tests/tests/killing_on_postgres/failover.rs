@@ -103,6 +103,7 @@ async fn case_34_a_settlement_of_the_lost_server_changes_nothing_on_the_new_one(
             reason: DeathReason::Permanent,
             error: "refused".to_owned(),
             after: AfterDeath::Hold,
+            notice: None,
         };
         for outcome in [Outcome::Published, retry, dead, Outcome::Release] {
             let settled = store.relays.settle(&[settlement(&lost, &outcome)]).await;

@@ -216,6 +216,7 @@ impl Driver {
                     reason,
                     error,
                     after,
+                    notice,
                 } => {
                     report.dead += 1;
                     warn!(
@@ -225,6 +226,7 @@ impl Driver {
                         position = %settlement.target.position,
                         reason = reason.as_str(),
                         after = after.as_str(),
+                        notice = notice.as_ref().map(|it| tracing::field::display(&it.topic)),
                         error,
                         "a message is dead"
                     );

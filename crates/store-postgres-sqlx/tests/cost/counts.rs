@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use outbox_message::Message;
 use outbox_store::{AfterDeath, DeathReason, Outcome};
 
 use crate::{
@@ -55,6 +56,7 @@ async fn p1_failures_cost_the_same_whatever_their_number() {
         reason: DeathReason::Permanent,
         error: "no".into(),
         after,
+        notice: None,
     };
     // A settlement: without keys, with keys. The claim that follows, when what failed is due again.
     let expected = [
@@ -112,5 +114,26 @@ async fn p1_failures_cost_the_same_whatever_their_number() {
             assert_eq!(settled, run(settling), "{keys:?}, {size}");
             assert_eq!(again, run(claiming), "{keys:?}, {size}");
         }
+    }
+}
+
+#[tokio::test]
+async fn p1_notices_of_deaths_cost_one_statement_more_whatever_their_number() {
+    for size in [1, 200] {
+        let scratch = Scratch::new(Place::schema().await).await;
+        scratch.save(&messages(size, Keys::None)).await;
+        let (claim, _) = scratch.claim(size * 2).await;
+        let settled = scratch
+            .settle(&claim, |_, position| Outcome::Dead {
+                reason: DeathReason::Permanent,
+                error: "no".into(),
+                after: AfterDeath::Skip,
+                notice: Some(Box::new(
+                    Message::new("t.dlq", position.to_string()).unwrap(),
+                )),
+            })
+            .await;
+        let expected = ["fence", "count_failures", "bury", "save_all"];
+        assert_eq!(settled, run(&expected), "{size}");
     }
 }

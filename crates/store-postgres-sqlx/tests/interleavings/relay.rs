@@ -324,6 +324,7 @@ pub(crate) fn dead(after: AfterDeath) -> Outcome {
         reason: DeathReason::Permanent,
         error: "malformed".to_owned(),
         after,
+        notice: None,
     }
 }
 

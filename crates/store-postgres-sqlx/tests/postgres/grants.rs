@@ -94,6 +94,7 @@ fn settlements(claim: &Claim, retry: bool) -> Vec<LaneSettlement> {
         reason: DeathReason::Permanent,
         error: "no".into(),
         after,
+        notice: None,
     };
     let outcome = |position: i64| match position % 6 {
         _ if !retry => Outcome::Published,
@@ -162,6 +163,7 @@ async fn operate(store: &PostgresStore) {
     for mode in [PurgeMode::Count, PurgeMode::Delete] {
         let purge = Purge {
             older_than: Duration::ZERO,
+            inbox_older_than: None,
             limit: 10,
             mode,
         };

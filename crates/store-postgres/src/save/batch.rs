@@ -21,7 +21,7 @@ const MAX_STATEMENT_BYTES: usize = 128 * 1024 * 1024;
 const LAST_MS: i64 = 253_402_300_799_999;
 
 /// Saves all of them, in order.
-pub(super) async fn save_all<S: Session>(
+pub(crate) async fn save_all<S: Session>(
     session: &mut S,
     statements: &Statements,
     config: &PostgresConfig,

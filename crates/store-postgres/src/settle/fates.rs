@@ -105,6 +105,7 @@ mod tests {
             error: "refused",
             key,
             next,
+            notice: None,
         }
     }
 

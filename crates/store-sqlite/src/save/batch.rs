@@ -1,12 +1,12 @@
 //! Many messages in a fixed number of statements: their texts go as one JSON array, their payloads as one run of bytes that the statement cuts up.
 
-use outbox_message::{ContentType, PartitionKey, Position};
+use outbox_message::{ContentType, Message, PartitionKey, Position};
 use outbox_store::{Save, SaveError, Saved, adapter::encode_headers};
 use sqlx::SqliteConnection;
 
 use crate::{
     error::save_error,
-    row::to_json,
+    row::{int, to_json},
     save::{Once, draw, lane_for, once_millis, remember},
 };
 
@@ -44,14 +44,40 @@ pub(super) async fn save_all(
             Some(_) => &mut scheduled,
         };
         if !pack.has_room_for(save) {
-            pack.insert(tx).await?;
+            pack.insert(tx).await.map_err(save_error)?;
         }
         pack.add(position, save, due_at);
     }
-    line.insert(tx).await?;
-    scheduled.insert(tx).await?;
+    line.insert(tx).await.map_err(save_error)?;
+    scheduled.insert(tx).await.map_err(save_error)?;
     remember(tx, &fresh, drawn.now).await?;
     Ok(answers)
+}
+
+/// Saves messages into the line, in order, in a transaction of the store's own: two statements for any number, none for none.
+pub(crate) async fn insert_all(
+    tx: &mut SqliteConnection,
+    messages: &[&Message],
+) -> Result<(), sqlx::Error> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
+    let rows = sqlx::query(include_str!("../sql/draw_positions.sql"))
+        .bind(count)
+        .fetch_all(&mut *tx)
+        .await?;
+    let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+    let (last, now) = (int(row, "last")?, int(row, "now")?);
+    let mut line = Pack::new(include_str!("../sql/save_line_all.sql"), now);
+    for (message, position) in messages.iter().zip(last - count + 1..) {
+        let save = Save::from(*message);
+        if !line.has_room_for(&save) {
+            line.insert(tx).await?;
+        }
+        line.add(position, &save, None);
+    }
+    line.insert(tx).await
 }
 
 /// One row of the JSON array: position, lane, id, topic, key, headers, content type, due, offset from 1 and length of the payload.
@@ -108,7 +134,7 @@ impl<'a> Pack<'a> {
     }
 
     /// Inserts what was added, if anything was.
-    async fn insert(&mut self, tx: &mut SqliteConnection) -> Result<(), SaveError> {
+    async fn insert(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -118,8 +144,7 @@ impl<'a> Pack<'a> {
             .bind(std::mem::take(&mut self.payloads))
             .bind(self.now)
             .execute(tx)
-            .await
-            .map_err(save_error)?;
+            .await?;
         Ok(())
     }
 }

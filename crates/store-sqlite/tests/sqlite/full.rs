@@ -34,6 +34,7 @@ async fn used() -> (Scratch, Claim) {
         reason: DeathReason::Permanent,
         error: "refused".into(),
         after: AfterDeath::Skip,
+        notice: None,
     };
     scratch.settle(&scratch.claim(1).await, &dead).await;
     scratch.save(&[message(Some("a"), "claimed")]).await;

@@ -28,6 +28,7 @@ async fn serve<H: Harness>(s: &Scene<H>, taken: Taken, out: &mut Vec<String>) {
             reason: DeathReason::Poison,
             error: "each of its starts ended with the process".to_owned(),
             after: AfterDeath::Skip,
+            notice: None,
         };
         s.settle_all(&taken, &[], &outcome).await;
         return;
@@ -126,6 +127,7 @@ pub async fn f6_a_redriven_poison_message_begins_anew<H: Harness>() {
         reason: DeathReason::Poison,
         error: String::new(),
         after: AfterDeath::Hold,
+        notice: None,
     };
     s.settle_all(&taken, &[], &outcome).await;
     let page = all_dead();

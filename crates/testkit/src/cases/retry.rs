@@ -221,6 +221,7 @@ pub async fn f1_a_death_counts_its_failure<H: Harness>() {
             reason,
             error: reason.as_str().to_owned(),
             after: AfterDeath::Skip,
+            notice: None,
         };
     }
     s.settle_raw(&lanes).await;

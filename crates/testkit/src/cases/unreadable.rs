@@ -13,6 +13,7 @@ fn unreadable(after: AfterDeath) -> Outcome {
         reason: DeathReason::Unreadable,
         error: "it cannot be read".to_owned(),
         after,
+        notice: None,
     }
 }
 

@@ -180,6 +180,7 @@ pub async fn case32_an_error_text_with_nul_is_recorded<H: Harness>() {
         reason: outbox_store::DeathReason::Permanent,
         error: clean_error(&raw),
         after: AfterDeath::Skip,
+        notice: None,
     };
     s.settle_all(&taken, &[("a", outcome)], &Outcome::Release)
         .await;

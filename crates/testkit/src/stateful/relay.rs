@@ -292,6 +292,7 @@ fn outcome(reply: Reply) -> (Outcome, bool) {
                 reason: DeathReason::Permanent,
                 error: "refused for good".to_owned(),
                 after,
+                notice: None,
             };
             (outcome, false)
         }

@@ -210,6 +210,7 @@ impl<'a, S: OutboxStore + OutboxOperator> Serving<'a, S> {
                 error: "refused for good".to_owned(),
                 after: if roll < 89 {
                     AfterDeath::Skip
+                notice: None,
                 } else {
                     AfterDeath::Hold
                 },
