@@ -12,7 +12,7 @@ use outbox_test_servers::{
 };
 
 use crate::shell::{Failure, Result};
-use crate::tools::{self, PYTHON, Tools};
+use crate::tools::{self, NODE_MODULES, PYTHON, Tools};
 
 pub(crate) mod install;
 
@@ -66,7 +66,7 @@ impl Servers {
         })
     }
 
-    /// Tells a command where the servers and the Python are. One that its variable names is known to it already.
+    /// Tells a command where the servers and the clients are. What its variable names is known to it already.
     pub(crate) fn lend(&self, command: &mut Command) {
         if let Some(cluster) = &self.postgres {
             command.env(POSTGRES, cluster.url("postgres"));
@@ -77,6 +77,9 @@ impl Servers {
         lend(self.kafka.as_ref(), command);
         if let Some(python) = &self.tools.python {
             command.env(PYTHON, python);
+        }
+        if let Some(modules) = &self.tools.node_modules {
+            command.env(NODE_MODULES, modules);
         }
     }
 }

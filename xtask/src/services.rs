@@ -54,7 +54,7 @@ fn provide() -> Result {
     Ok(())
 }
 
-/// Brings the Kafka, and the Python that `cargo test` takes where no variable names another. What cannot be had is told.
+/// Brings the Kafka, and the clients that `cargo test` takes where no variable names others. What cannot be had is told.
 fn bring() {
     if let Err(failure) = tools::bring() {
         println!("warning: {failure}");

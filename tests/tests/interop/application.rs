@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::{
     babelqueue::{Consumer, Seen, fresh},
-    python::{Bytes, python},
+    programs::{Bytes, python},
     schema::server_url,
     stand::Stand,
 };

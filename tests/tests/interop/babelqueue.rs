@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     envelopes::JOBS,
-    python::{Bytes, python},
+    programs::{Bytes, python},
     read::Arrival,
 };
 

@@ -17,7 +17,7 @@ use crate::{
     babelqueue::{Consumer, Seen, fresh},
     envelopes::envelopes,
     jetstream, kafka,
-    python::Bytes,
+    programs::Bytes,
     read::{Arrival, Read, judge},
     stand::Stand,
 };

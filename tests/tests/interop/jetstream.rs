@@ -1,4 +1,4 @@
-//! A client in Python reads a stream of NATS JetStream.
+//! A client in Python and one in JavaScript read a stream of NATS JetStream.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,18 @@ use crate::{
     babelqueue::fresh,
     envelopes::envelopes,
     others::others,
-    python::python,
+    programs::{node, python},
     read::{Read, judge},
     stand::Stand,
 };
 
-/// Reads what a stream has for these subjects.
+/// Reads what a stream has for these subjects, by the client in JavaScript.
 pub(crate) fn consume(url: &str, stream: &str, subjects: &str) -> Vec<Read> {
+    node("jetstream_consumer.js", &[url, stream, subjects])
+}
+
+/// Reads the same by the client in Python, which shows the last value of each header.
+fn consume_in_python(url: &str, stream: &str, subjects: &str) -> Vec<Read> {
     python("jetstream_consumer.py", &[url, stream, subjects])
 }
 
@@ -29,8 +34,7 @@ fn token(key: Option<&str>) -> &str {
     }
 }
 
-/// What is to be read on NATS, which carries no key and no time, by a client that shows one value of each header. The stream
-/// keeps the header by which a publisher names it.
+/// What is to be read on NATS, which carries no key and no time. The stream keeps the header by which a publisher names it.
 fn read(message: &Message, stream: &str, subjects: &str) -> Read {
     let read = Read::of(message);
     let more = [
@@ -38,18 +42,28 @@ fn read(message: &Message, stream: &str, subjects: &str) -> Read {
         ("Nats-Expected-Stream", stream),
     ];
     let more = more.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let headers: BTreeMap<_, _> = read.headers.into_iter().chain(more).collect();
+    let mut headers: Vec<_> = read.headers.into_iter().chain(more).collect();
+    headers.sort_by(|(one, _), (other, _)| one.cmp(other));
     Read {
         place: format!("{subjects}.{}.{}", read.place, token(read.key.as_deref())),
         key: None,
-        headers: headers.into_iter().collect(),
+        headers,
         timestamp: None,
         ..read
     }
 }
 
+/// The same with the last value of each header.
+fn last_values(read: Read) -> Read {
+    let headers: BTreeMap<_, _> = read.headers.into_iter().collect();
+    Read {
+        headers: headers.into_iter().collect(),
+        ..read
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_in_python_reads_from_a_stream_what_was_saved_and_may_choose_a_key() {
+async fn clients_in_python_and_javascript_read_from_a_stream_what_was_saved_and_may_choose_a_key() {
     let (server, stand) = (Nats::shared().unwrap(), Stand::new().await);
     let (stream, subjects) = (fresh("INTEROP"), fresh("interop"));
     let mut saved = envelopes("orders.created", 3);
@@ -62,15 +76,17 @@ async fn a_client_in_python_reads_from_a_stream_what_was_saved_and_may_choose_a_
     stand.publish(NatsPublisher::new(&url).unwrap()).await;
 
     let expect = |message: &Message| read(message, &stream, &subjects);
-    judge(
-        &saved,
-        expect,
-        &consume(server.url(), &stream, &format!("{subjects}.>")),
-    );
+    let expect_last = |message: &Message| last_values(expect(message));
+    let all = format!("{subjects}.>");
+    judge(&saved, expect, &consume(server.url(), &stream, &all));
+    let in_python = consume_in_python(server.url(), &stream, &all);
+    judge(&saved, expect_last, &in_python);
 
     let key = "objednávka 3 🐎";
     let has_key = |message: &Message| message.key.as_ref().is_some_and(|own| own.as_str() == key);
     saved.retain(has_key);
     let subject = format!("{subjects}.orders.created.{}", token(Some(key)));
     judge(&saved, expect, &consume(server.url(), &stream, &subject));
+    let in_python = consume_in_python(server.url(), &stream, &subject);
+    judge(&saved, expect_last, &in_python);
 }

@@ -10,7 +10,7 @@ use crate::{
     babelqueue::fresh,
     envelopes::envelopes,
     others::others,
-    python::python,
+    programs::python,
     read::{Read, judge},
     stand::Stand,
 };

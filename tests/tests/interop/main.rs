@@ -1,7 +1,7 @@
-//! Clients that nobody here wrote read what the relay published, and save what it publishes. They are programs in Python, in
-//! `tests/interop`; they print what they saw, and here it is compared with what was saved.
+//! Clients that nobody here wrote read what the relay published, and save what it publishes. They are programs in Python and in
+//! JavaScript, in `tests/interop`; they print what they saw, and here it is compared with what was saved.
 //!
-//! `cargo xtask test` brings their packages into a virtual environment, and the servers.
+//! `cargo xtask test` brings their packages, and the servers.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,9 +14,10 @@ mod envelopes;
 mod four;
 mod jetstream;
 mod kafka;
+mod node;
 mod others;
 mod page;
-mod python;
+mod programs;
 mod rabbitmq;
 mod read;
 mod redis;

@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Executor, PgPool};
 
 use crate::{
     babelqueue::fresh,
-    python::{python, root},
+    programs::{python, root},
 };
 
 /// What a consumer's code gave to its handler.

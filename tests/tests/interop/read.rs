@@ -10,7 +10,7 @@ use outbox::Message;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::python::Bytes;
+use crate::programs::Bytes;
 
 /// A message as a client read it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -1,4 +1,4 @@
-//! Programs in Python that print lines of JSON.
+//! Programs in Python and in JavaScript that print lines of JSON.
 
 use std::{
     env, fmt,
@@ -17,29 +17,45 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The interpreter of the virtual environment that has the packages: the one that the variable names, or the one that was brought.
-fn interpreter() -> PathBuf {
-    let named = env::var_os("OUTBOX_TEST_PYTHON").filter(|path| !path.is_empty());
-    let brought = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("python/bin/python");
+/// What the variable names, or what was brought to this place in the target folder.
+fn tool(variable: &str, place: &str) -> PathBuf {
+    let named = env::var_os(variable).filter(|path| !path.is_empty());
+    let brought = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(place);
     match named {
         Some(path) => path.into(),
-        None if brought.is_file() => brought,
+        None if brought.exists() => brought,
         None => panic!(
-            "OUTBOX_TEST_PYTHON names no Python: run `cargo xtask test`, which makes one with what tests/interop/requirements.txt says"
+            "{variable} names nothing: run `cargo xtask test`, which brings what the files in tests/interop pin"
         ),
     }
 }
 
-/// Runs a program of `tests/interop` to its end and returns what it printed. What it says besides goes to this test's own output.
-/// The examples of `docs/interop` are modules to it.
+/// Runs a program of `tests/interop` in the virtual environment that has the packages. The examples of `docs/interop` are modules
+/// to it.
 pub(crate) fn python<T: DeserializeOwned>(program: &str, arguments: &[&str]) -> Vec<T> {
-    let mut command = Command::new(interpreter());
+    let mut command = Command::new(tool("OUTBOX_TEST_PYTHON", "python/bin/python"));
+    command
+        .env("PYTHONPATH", root().join("docs/interop"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONUTF8", "1");
+    run(command, program, arguments)
+}
+
+/// Runs a program of `tests/interop/node`, with the packages that it requires.
+pub(crate) fn node<T: DeserializeOwned>(program: &str, arguments: &[&str]) -> Vec<T> {
+    let mut command = Command::new("node");
+    command.env(
+        "NODE_PATH",
+        tool("OUTBOX_TEST_NODE_MODULES", "node/node_modules"),
+    );
+    run(command, &format!("node/{program}"), arguments)
+}
+
+/// Runs a program to its end and returns what it printed. What it says besides is shown if it fails.
+fn run<T: DeserializeOwned>(mut command: Command, program: &str, arguments: &[&str]) -> Vec<T> {
     command
         .arg(root().join("tests/interop").join(program))
         .args(arguments)
-        .env("PYTHONPATH", root().join("docs/interop"))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("PYTHONUTF8", "1")
         .stdin(Stdio::null());
     let output = tokio::task::block_in_place(|| command.output()).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
