@@ -79,27 +79,9 @@ fn credentials(user: &str) -> Result<Credentials, InvalidUrl> {
     })
 }
 
-/// The two parts of `host`, `host:port`, `[address]` or `[address]:port`, the brackets with the host.
+/// The two parts of a server, as [`outbox_publisher::host_and_port`] reads them.
 pub(crate) fn host_and_port(server: &str) -> Option<(&str, u16)> {
-    let after_host = match server.strip_prefix('[') {
-        Some(address) => address.find(']')? + 2,
-        None => server.find(':').unwrap_or(server.len()),
-    };
-    let (host, port) = server.split_at(after_host);
-    let port = match port.strip_prefix(':') {
-        Some(port) => port.parse().ok().filter(|port| *port != 0)?,
-        None if port.is_empty() => DEFAULT_PORT,
-        None => return None,
-    };
-    let is_written = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-    let fits = match host.strip_prefix('[') {
-        Some(address) => address
-            .trim_end_matches(']')
-            .parse::<std::net::Ipv6Addr>()
-            .is_ok(),
-        None => !host.is_empty() && host.chars().all(is_written),
-    };
-    fits.then_some((host, port))
+    outbox_publisher::host_and_port(server, DEFAULT_PORT)
 }
 
 #[cfg(test)]
@@ -200,20 +182,6 @@ mod tests {
             let said = refused(url);
             assert!(said.contains(expected), "{url} {said}");
             assert!(!said.contains("hunter2"), "{url} {said}");
-        }
-    }
-
-    #[test]
-    fn a_server_is_a_host_with_or_without_a_port() {
-        assert_eq!(host_and_port("h"), Some(("h", 4222)));
-        assert_eq!(
-            host_and_port("nats-1.example.org:1"),
-            Some(("nats-1.example.org", 1))
-        );
-        assert_eq!(host_and_port("[::1]"), Some(("[::1]", 4222)));
-        assert_eq!(host_and_port("[::1]:4333"), Some(("[::1]", 4333)));
-        for server in ["", ":4222", "[]", "[::1]x", "[x]", "a b", "a:b:1", "a:"] {
-            assert_eq!(host_and_port(server), None, "{server}");
         }
     }
 }

@@ -34,6 +34,7 @@ mod parameters;
 mod pattern;
 mod publisher;
 mod router;
+mod server;
 mod template;
 
 pub use dead_queue::{Choice, DeadQueue, DeadQueues, Letter, Redrive, RedriveError, Step};
@@ -42,4 +43,5 @@ pub use parameters::{InvalidParameter, Parameters, percent_decode};
 pub use pattern::{InvalidPattern, TopicPattern};
 pub use publisher::{Published, Publisher, Run};
 pub use router::Router;
+pub use server::host_and_port;
 pub use template::{InvalidTemplate, Template, TemplateField};
