@@ -20,6 +20,7 @@ mod ack;
 mod config;
 mod connection;
 mod credentials;
+mod dead_queue;
 mod error;
 mod fence;
 mod headers;

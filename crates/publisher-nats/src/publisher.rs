@@ -14,8 +14,8 @@ use crate::{InvalidUrl, NatsConfig, link::Link, sending::Sending, target::Target
 /// take is the caller's to decide, who drops the publish then; a connection that is dead is noticed within 9 s.
 #[derive(Clone)]
 pub struct NatsPublisher {
-    target: Arc<Target>,
-    link: Arc<Link>,
+    pub(crate) target: Arc<Target>,
+    pub(crate) link: Arc<Link>,
 }
 
 impl NatsPublisher {
@@ -54,7 +54,9 @@ impl fmt::Debug for NatsPublisher {
 impl Publisher for NatsPublisher {
     /// The servers, and where a topic goes if topics go to different subjects.
     fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
-        let Target { config, address } = &*self.target;
+        let Target {
+            config, address, ..
+        } = &*self.target;
         if config.subject.has_topic() {
             format!("{address} {}", config.subject.of_topic(topic)).into()
         } else {

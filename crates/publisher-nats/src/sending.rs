@@ -131,10 +131,14 @@ impl<'a> Sending<'a> {
                 .await;
         }
         let answer = answer.map_err(|error| self.target.not_answered(subject, error))?;
-        ack::read(&answer.payload).map_err(|no_ack| match no_ack {
+        let ack = ack::read(&answer.payload).map_err(|no_ack| match no_ack {
             NoAck::Refused(error) => Failure::Refused(error),
             NoAck::Foreign => Failure::Other(self.target.foreign(subject)),
-        })
+        })?;
+        if ack.duplicate && !self.target.takes_duplicates {
+            return Err(self.target.dropped(subject).into());
+        }
+        Ok(ack)
     }
 
     fn headers(&self, message: &Message, fence: Option<Fence>) -> Result<HeaderMap, PublishError> {

@@ -151,7 +151,8 @@ pub(crate) async fn last(
     }
 }
 
-async fn request<T: DeserializeOwned>(
+/// Sends a request to JetStream and reads its answer.
+pub(crate) async fn request<T: DeserializeOwned>(
     asker: &mut Asker<'_>,
     subject: &str,
     payload: Bytes,
@@ -168,7 +169,8 @@ async fn request<T: DeserializeOwned>(
     serde_json::from_slice(&payload).map_err(|_| StreamError::Foreign)
 }
 
-fn json(value: &impl Serialize) -> Bytes {
+/// The payload of a request.
+pub(crate) fn json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value)
         .expect("texts and numbers can be written as JSON")
         .into()

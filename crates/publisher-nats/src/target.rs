@@ -16,6 +16,8 @@ pub(crate) struct Target {
     pub(crate) config: NatsConfig,
     /// The servers, without credentials.
     pub(crate) address: String,
+    /// Whether "I have had that" is a confirmation.
+    pub(crate) takes_duplicates: bool,
 }
 
 impl Target {
@@ -23,6 +25,19 @@ impl Target {
         Self {
             address: config.address(),
             config,
+            takes_duplicates: true,
+        }
+    }
+
+    /// The same for messages that a stream may have had before, and is to take again.
+    pub(crate) fn without_duplicates(config: &NatsConfig) -> Self {
+        let config = NatsConfig {
+            fence: false,
+            ..config.clone()
+        };
+        Self {
+            takes_duplicates: false,
+            ..Self::new(config)
         }
     }
 
@@ -174,6 +189,15 @@ impl Target {
         }
     }
 
+    /// A stream that has had a message of this id drops another.
+    pub(crate) fn dropped(&self, subject: &str) -> PublishError {
+        unavailable(format!(
+            "the stream of the subject {subject} on {} has had a message of this id within its duplicate window and drops another; \
+             try again when that has passed, which takes 2 minutes unless the stream says otherwise",
+            self.address
+        ))
+    }
+
     /// An answer that is not a stream's.
     pub(crate) fn foreign(&self, subject: &str) -> PublishError {
         unavailable(format!(
@@ -182,7 +206,8 @@ impl Target {
         ))
     }
 
-    fn stream_failed(&self, error: StreamError) -> PublishError {
+    /// What JetStream says instead of doing it.
+    pub(crate) fn stream_failed(&self, error: StreamError) -> PublishError {
         match error {
             StreamError::Ask(AskError::Nobody) => unavailable(format!(
                 "JetStream does not answer on {}; enable it, for this account too",
@@ -203,7 +228,8 @@ impl Target {
         }
     }
 
-    fn nobody(&self, subject: &str) -> PublishError {
+    /// No stream takes a subject.
+    pub(crate) fn nobody(&self, subject: &str) -> PublishError {
         let stream = match &self.config.stream {
             Some(name) => format!("the stream {name} does not take"),
             None => "no stream takes".to_owned(),

@@ -23,6 +23,7 @@
 mod channel;
 mod config;
 mod connect;
+mod dead_queue;
 mod error;
 mod failure;
 mod in_flight;

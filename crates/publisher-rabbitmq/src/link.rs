@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::{Stream, StreamExt};
 use lapin::{
-    Connection, Event, ExchangeKind, Result,
+    Channel, Connection, Event, ExchangeKind, Result,
     options::{ConfirmSelectOptions, ExchangeDeclareOptions, QueueDeclareOptions},
     types::{FieldTable, ShortString},
 };
@@ -88,6 +88,18 @@ impl Link {
         };
         let declared = channel.queue_declare(name, options, FieldTable::default());
         declared.await.map(drop)
+    }
+
+    /// A channel of its own to read a queue on, and how many messages are there.
+    pub(crate) async fn read(&self, name: ShortString) -> Result<(Channel, u32)> {
+        let channel = self.connection.create_channel().await?;
+        let options = QueueDeclareOptions {
+            passive: true,
+            ..QueueDeclareOptions::default()
+        };
+        let declared = channel.queue_declare(name, options, FieldTable::default());
+        let count = declared.await?.message_count();
+        Ok((channel, count))
     }
 
     /// Looks whether an exchange is there.

@@ -25,13 +25,13 @@ const CHANNELS: usize = 5;
 /// share the connection; a message is confirmed when the broker confirmed it and did not send it back.
 #[derive(Clone)]
 pub struct RabbitMqPublisher {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
-    config: Arc<RabbitMqConfig>,
+pub(crate) struct Inner {
+    pub(crate) config: Arc<RabbitMqConfig>,
     /// The broker's name for people.
-    server: String,
+    pub(crate) server: String,
     connector: Connector,
 }
 
@@ -65,7 +65,7 @@ impl RabbitMqPublisher {
 }
 
 impl Inner {
-    async fn link(&self) -> Result<Arc<Link>, PublishError> {
+    pub(crate) async fn link(&self) -> Result<Arc<Link>, PublishError> {
         let link = self.connector.link().await;
         link.map_err(|why| failure::no_connection(&self.config, &why))
     }

@@ -20,6 +20,7 @@
 
 mod call;
 mod config;
+mod dead_queue;
 mod dial;
 mod entry;
 mod failure;

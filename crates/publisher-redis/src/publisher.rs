@@ -32,7 +32,7 @@ const WAIT_MILLIS: u32 = 1000;
 /// stops at the first entry that is refused, and two messages are two commands, the second after the first was confirmed.
 #[derive(Clone)]
 pub struct RedisPublisher {
-    config: Arc<RedisConfig>,
+    pub(crate) config: Arc<RedisConfig>,
     server: Arc<str>,
     /// The destination of every topic, if it is the same.
     only: Option<Arc<str>>,
@@ -70,7 +70,7 @@ impl RedisPublisher {
         })
     }
 
-    fn place<'a>(&'a self, key: &'a str) -> Place<'a> {
+    pub(crate) fn place<'a>(&'a self, key: &'a str) -> Place<'a> {
         Place {
             server: &self.server,
             key,
@@ -79,7 +79,7 @@ impl RedisPublisher {
     }
 
     /// Asks the server for its role, and for what it has at a key.
-    async fn ask(&self, shown: &str, key: Option<&str>) -> Result<(), PublishError> {
+    pub(crate) async fn ask(&self, shown: &str, key: Option<&str>) -> Result<(), PublishError> {
         let live = self.live().await?;
         let mut commands = Pipeline::new();
         commands.cmd("INFO").arg("replication");
@@ -99,12 +99,12 @@ impl RedisPublisher {
         }
     }
 
-    async fn live(&self) -> Result<Arc<Live>, PublishError> {
+    pub(crate) async fn live(&self) -> Result<Arc<Live>, PublishError> {
         let live = self.link.live().await;
         live.map_err(|error| failure::unconnected(&self.server, &error))
     }
 
-    fn lost(&self, error: RedisError) -> PublishError {
+    pub(crate) fn lost(&self, error: RedisError) -> PublishError {
         failure::lost(&self.server, error)
     }
 

@@ -32,8 +32,8 @@ pub use redrive::{Choice, Redrive, RedriveError, Step};
 ///         });
 ///         match step.await? {
 ///             Step::Redriven | Step::Gone => redriven += 1,
-///             Step::Left => {}
 ///             Step::End => break,
+///             _ => {}
 ///         }
 ///     }
 ///     redrive.close().await?;
@@ -53,6 +53,11 @@ pub trait DeadQueues: Publisher {
     /// What dead letters are published through. It takes no "I have had that" for a confirmation, since a source may remember
     /// the message that died.
     fn redriver(&self) -> Box<dyn Publisher>;
+
+    /// Whether what is published there has its headers.
+    fn keeps_headers(&self) -> bool {
+        true
+    }
 }
 
 /// A dead-letter queue that is being read.

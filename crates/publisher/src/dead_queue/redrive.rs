@@ -30,14 +30,17 @@ pub enum Choice {
 }
 
 /// What became of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug)]
+#[non_exhaustive]
 pub enum Step {
     /// It was published, and removed.
     Redriven,
     /// It was published, and somebody else has removed it meanwhile: it may have come twice.
     Gone,
-    /// It stays where it is.
+    /// It stays where it is, as was chosen.
     Left,
+    /// It stays where it is: the broker can take no such message, now or later. Those behind it may go all the same.
+    Refused(PublishError),
     /// There are no more.
     End,
 }
@@ -95,7 +98,14 @@ impl Redrive {
             Choice::Leave => return Ok(Step::Left),
         };
         drop(letter);
-        self.publish(message).await?;
+        if let Err(failure) = self.publish(message).await {
+            return match failure.kind {
+                PublishErrorKind::TooLarge | PublishErrorKind::Malformed => {
+                    Ok(Step::Refused(failure))
+                }
+                _ => Err(RedriveError::Publish(failure)),
+            };
+        }
         let removed = self.queue.remove().await;
         let removed = removed.map_err(RedriveError::Remove)?;
         Ok(if removed { Step::Redriven } else { Step::Gone })
@@ -111,7 +121,7 @@ impl Redrive {
         closed.map_err(RedriveError::Remove)
     }
 
-    async fn publish(&self, message: Message) -> Result<(), RedriveError> {
+    async fn publish(&self, message: Message) -> Result<(), PublishError> {
         let delivery = Delivery {
             lane: self.token.lane,
             position: Position(0),
@@ -129,11 +139,11 @@ impl Redrive {
         let published = self.publisher.publish(run).await;
         match (published.confirmed, published.failure) {
             (1.., _) => Ok(()),
-            (0, Some(failure)) => Err(RedriveError::Publish(failure)),
-            (0, None) => Err(RedriveError::Publish(PublishError::new(
+            (0, Some(failure)) => Err(failure),
+            (0, None) => Err(PublishError::new(
                 PublishErrorKind::Unknown,
                 "the publisher neither confirmed the message nor said why",
-            ))),
+            )),
         }
     }
 }
