@@ -15,6 +15,7 @@ use services::Action;
 mod bench;
 mod check;
 mod dist;
+mod fuzz;
 mod layers;
 mod lint;
 mod metadata;
@@ -59,12 +60,14 @@ enum Command {
         #[arg(long)]
         target: Option<String>,
     },
-    /// The benches of outbox-tests, with servers for them.
+    /// The benches, with servers for them; `envelope` needs none.
     Bench {
         /// Passed to `cargo bench`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Looks for bodies that break a law of outbox-envelope.
+    Fuzz(fuzz::Args),
     /// The long forms of tests, with servers for them; each prints a report.
     Soak {
         /// Which of them; all if none is named.
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Command::Package => package::run(),
         Command::Dist { target } => dist::run(target.as_deref()),
         Command::Bench { args } => bench::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Soak { list: true, .. } => {
             soak::list();
             Ok(())
