@@ -3,6 +3,7 @@
 //! * for users' own tests: [`saved`] lists the messages an open transaction has saved, [`Recorder`] is a publisher that keeps what it got
 //! * for tests of a store: [`Harness`] says how to make a fresh one, [`conformance!`] runs the whole suite on it
 //! * for tests of a publisher: [`PublisherHarness`] says how to make a fresh destination on a real server and strike it with faults, [`publisher_conformance!`] runs the whole suite on it
+//! * for tests of a dead-letter queue: [`DeadQueueHarness`] says how to make a fresh one on a real server, [`dead_queue_conformance!`] runs the suite on it
 //! * for tests of a relay: [`ScriptedPublisher`] confirms, refuses, hangs or panics as it is told; [`FaultyStore`] fails chosen calls of a real store
 //!
 //! Nothing here reads a clock or sleeps: time is moved by the test.
@@ -29,6 +30,10 @@
 #[doc(hidden)]
 pub mod cases;
 mod conformance;
+#[doc(hidden)]
+pub mod dead_queue_cases;
+mod dead_queue_conformance;
+mod dead_queue_harness;
 mod faulty;
 mod harness;
 mod publisher_capabilities;
@@ -46,6 +51,7 @@ mod taken;
 
 #[doc(hidden)]
 pub use conformance::run;
+pub use dead_queue_harness::DeadQueueHarness;
 pub use faulty::{Call, FaultyStore};
 pub use harness::{Capabilities, Corruption, Harness};
 pub use publisher_capabilities::{HeaderSupport, PublisherCapabilities};
