@@ -54,6 +54,22 @@ impl fmt::Display for InvalidSample {
 
 impl Error for InvalidSample {}
 
+/// Says that a number is no [`Multiplier`](crate::Multiplier): it is below 1, infinite, or not a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InvalidMultiplier(pub f64);
+
+impl fmt::Display for InvalidMultiplier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.0;
+        write!(
+            f,
+            "backoff multiplier {value} is not a finite number of at least 1"
+        )
+    }
+}
+
+impl Error for InvalidMultiplier {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +83,7 @@ mod tests {
             InvalidBackoff::StepAboveCap { step: base, cap }.to_string(),
             InvalidBackoff::NoDelays.to_string(),
             InvalidSample(1.0).to_string(),
+            InvalidMultiplier(0.5).to_string(),
         ];
         assert_eq!(
             errors,
@@ -75,6 +92,7 @@ mod tests {
                 "backoff step 20s is above backoff cap 10s",
                 "backoff list has no delays",
                 "backoff sample 1 is not in [0, 1)",
+                "backoff multiplier 0.5 is not a finite number of at least 1",
             ]
         );
     }

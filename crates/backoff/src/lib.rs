@@ -19,9 +19,11 @@
 //! negative.
 
 mod error;
+mod multiplier;
 mod policy;
 mod sample;
 
-pub use error::{InvalidBackoff, InvalidSample};
+pub use error::{InvalidBackoff, InvalidMultiplier, InvalidSample};
+pub use multiplier::Multiplier;
 pub use policy::Backoff;
 pub use sample::Sample;

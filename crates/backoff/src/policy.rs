@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::{InvalidBackoff, Sample};
+use crate::{InvalidBackoff, Multiplier, Sample};
 
 #[cfg(test)]
 mod tests;
@@ -35,9 +35,18 @@ enum Policy {
     EqualJitter { base: Duration, cap: Duration },
     FullJitter { base: Duration, cap: Duration },
     DecorrelatedJitter { base: Duration, cap: Duration },
+    Geometric(Geometric),
+    GeometricFullJitter(Geometric),
     Linear { step: Duration, cap: Duration },
     Fixed(Duration),
     List(Vec<Duration>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Geometric {
+    base: Duration,
+    multiplier: Multiplier,
+    cap: Duration,
 }
 
 impl Backoff {
@@ -94,6 +103,40 @@ impl Backoff {
         Ok(Self(Policy::DecorrelatedJitter { base, cap }))
     }
 
+    /// Geometric without jitter: min(cap, base * multiplier^attempts). [`Duration::MAX`] as cap is none, but for
+    /// [`MAX_DELAY`](Self::MAX_DELAY).
+    ///
+    /// It is the backoff of `BabelQueue`'s consumers, whose n-th attempt waits d(n) = min(max, base * multiplier^(n - 1)):
+    /// `attempts` is n - 1. The power is computed in doubles, and the delay rounded to a nanosecond.
+    /// Source: `BabelQueue`'s ADR-0034, section 9.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBackoff::BaseAboveCap`] if `base` is longer than `cap`.
+    pub fn geometric(
+        base: Duration,
+        multiplier: Multiplier,
+        cap: Duration,
+    ) -> Result<Self, InvalidBackoff> {
+        Ok(Self(Policy::Geometric(Geometric::new(
+            base, multiplier, cap,
+        )?)))
+    }
+
+    /// Geometric with full jitter: uniform in [0, d] with the d of [`geometric`](Self::geometric).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBackoff::BaseAboveCap`] if `base` is longer than `cap`.
+    pub fn geometric_full_jitter(
+        base: Duration,
+        multiplier: Multiplier,
+        cap: Duration,
+    ) -> Result<Self, InvalidBackoff> {
+        let geometric = Geometric::new(base, multiplier, cap)?;
+        Ok(Self(Policy::GeometricFullJitter(geometric)))
+    }
+
     /// Linear without jitter: min(cap, step * (attempts + 1)).
     ///
     /// # Errors
@@ -148,6 +191,8 @@ impl Backoff {
                 let longest = times(*base, power(3, attempts.saturating_add(1)), *cap);
                 times(*base, 1, *cap)..=longest
             }
+            Policy::Geometric(geometric) => one(geometric.longest(attempts)),
+            Policy::GeometricFullJitter(geometric) => Duration::ZERO..=geometric.longest(attempts),
             Policy::Linear { step, cap } => one(times(*step, u128::from(attempts) + 1, *cap)),
             Policy::Fixed(delay) => one(clamp(*delay)),
             Policy::List(delays) => {
@@ -188,10 +233,43 @@ impl fmt::Display for Backoff {
             Policy::DecorrelatedJitter { base, cap } => {
                 write!(f, "decorrelated jitter, base {base:?}, cap {cap:?}")
             }
+            Policy::Geometric(geometric) => write!(f, "geometric, {geometric}"),
+            Policy::GeometricFullJitter(geometric) => {
+                write!(f, "geometric with full jitter, {geometric}")
+            }
             Policy::Linear { step, cap } => write!(f, "linear, step {step:?}, cap {cap:?}"),
             Policy::Fixed(delay) => write!(f, "fixed, {delay:?}"),
             Policy::List(delays) => write!(f, "list, {delays:?}"),
         }
+    }
+}
+
+impl Geometric {
+    fn new(base: Duration, multiplier: Multiplier, cap: Duration) -> Result<Self, InvalidBackoff> {
+        check_base(base, cap)?;
+        Ok(Self {
+            base,
+            multiplier,
+            cap,
+        })
+    }
+
+    /// min(cap, year, base * multiplier^attempts), without overflow.
+    fn longest(&self, attempts: u32) -> Duration {
+        // Nothing stays nothing; as a float, times infinity, it would be no number.
+        if self.base.is_zero() {
+            return Duration::ZERO;
+        }
+        let seconds = self.base.as_secs_f64() * self.multiplier.power(attempts);
+        let longest = clamp(self.cap);
+        Duration::try_from_secs_f64(seconds).map_or(longest, |delay| delay.min(longest))
+    }
+}
+
+impl fmt::Display for Geometric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (base, cap, multiplier) = (self.base, self.cap, self.multiplier.value());
+        write!(f, "base {base:?}, multiplier {multiplier}, cap {cap:?}")
     }
 }
 

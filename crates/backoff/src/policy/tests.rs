@@ -69,6 +69,30 @@ fn f2_linear_grows_by_its_step_up_to_its_cap() {
 }
 
 #[test]
+fn f2_geometric_grows_by_its_multiplier_up_to_its_cap() {
+    let three = Multiplier::new(3.0).unwrap();
+    let backoff = Backoff::geometric(Duration::from_millis(500), three, secs(5)).unwrap();
+    let delays: Vec<_> = (0..4)
+        .map(|attempts| backoff.delay(attempts, Sample::HALF))
+        .collect();
+    let millis = [500, 1500, 4500, 5000].map(Duration::from_millis);
+    assert_eq!(delays, millis);
+    assert_eq!(backoff.delay(u32::MAX, Sample::ZERO), secs(5));
+
+    let one = Multiplier::new(1.0).unwrap();
+    let constant = Backoff::geometric(Duration::from_millis(100), one, Duration::MAX).unwrap();
+    assert_eq!(
+        constant.delay(u32::MAX, Sample::ZERO),
+        Duration::from_millis(100)
+    );
+
+    let jitter = Backoff::geometric_full_jitter(secs(1), Multiplier::TWO, Duration::MAX).unwrap();
+    assert_eq!(jitter.bounds(3), secs(0)..=secs(8));
+    assert_eq!(jitter.delay(3, Sample::HALF), secs(4));
+    assert_eq!(jitter.bounds(u32::MAX), secs(0)..=YEAR);
+}
+
+#[test]
 fn f2_fixed_and_list_answer_what_they_were_given() {
     let fixed = Backoff::fixed(secs(7));
     assert_eq!(fixed.delay(0, Sample::LARGEST), secs(7));
@@ -88,6 +112,7 @@ fn f2_a_base_of_zero_is_due_at_once_for_ever() {
         Backoff::exponential(secs(0), secs(3600)).unwrap(),
         Backoff::full_jitter(secs(0), secs(3600)).unwrap(),
         Backoff::decorrelated_jitter(secs(0), secs(3600)).unwrap(),
+        Backoff::geometric(secs(0), Multiplier::TWO, Duration::MAX).unwrap(),
         Backoff::linear(secs(0), secs(0)).unwrap(),
         Backoff::fixed(secs(0)),
     ];
@@ -147,6 +172,11 @@ fn settings_that_contradict_each_other_are_refused() {
     assert_eq!(Backoff::exponential(base, cap), above);
     assert_eq!(Backoff::full_jitter(base, cap), above);
     assert_eq!(Backoff::decorrelated_jitter(base, cap), above);
+    assert_eq!(Backoff::geometric(base, Multiplier::TWO, cap), above);
+    assert_eq!(
+        Backoff::geometric_full_jitter(base, Multiplier::TWO, cap),
+        above
+    );
     let above = Err(InvalidBackoff::StepAboveCap { step: base, cap });
     assert_eq!(Backoff::linear(base, cap), above);
     assert_eq!(Backoff::list([]), Err(InvalidBackoff::NoDelays));
@@ -162,6 +192,13 @@ fn a_policy_names_itself_and_its_settings() {
         Backoff::list([secs(1), secs(2)]).unwrap().to_string(),
         "list, [1s, 2s]"
     );
+    let half = Multiplier::new(1.5).unwrap();
+    assert_eq!(
+        Backoff::geometric_full_jitter(secs(1), half, secs(60))
+            .unwrap()
+            .to_string(),
+        "geometric with full jitter, base 1s, multiplier 1.5, cap 60s"
+    );
 }
 
 prop_compose! {
@@ -175,16 +212,20 @@ fn any_backoff() -> impl Strategy<Value = Backoff> {
         any_duration(),
         any_duration(),
         prop::collection::vec(any_duration(), 1..8),
-        0..6_u8,
+        prop_oneof![1.0..4.0, 1.0..f64::MAX],
+        0..8_u8,
     )
-        .prop_map(|(a, b, delays, policy)| {
+        .prop_map(|(a, b, delays, multiplier, policy)| {
             let (low, high) = (a.min(b), a.max(b));
+            let multiplier = Multiplier::new(multiplier).unwrap();
             match policy {
                 0 => Backoff::exponential(low, high).unwrap(),
                 1 => Backoff::full_jitter(low, high).unwrap(),
                 2 => Backoff::decorrelated_jitter(low, high).unwrap(),
                 3 => Backoff::linear(low, high).unwrap(),
                 4 => Backoff::fixed(low),
+                5 => Backoff::geometric(low, multiplier, high).unwrap(),
+                6 => Backoff::geometric_full_jitter(low, multiplier, high).unwrap(),
                 _ => Backoff::list(delays).unwrap(),
             }
         })
@@ -224,6 +265,7 @@ proptest! {
             Backoff::exponential(base, cap).unwrap(),
             Backoff::full_jitter(base, cap).unwrap(),
             Backoff::decorrelated_jitter(base, cap).unwrap(),
+            Backoff::geometric(base, Multiplier::TWO, cap).unwrap(),
             Backoff::linear(base, cap).unwrap(),
         ];
         for backoff in policies {
