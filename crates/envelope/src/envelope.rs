@@ -78,6 +78,12 @@ impl Envelope {
         has_urn && version_is_one && data_is_object && attempts_is_integer && has_trace
     }
 
+    /// The same envelope with other data.
+    pub(crate) fn with_data(mut self, data: Value) -> Self {
+        self.frame.set("data", data);
+        self
+    }
+
     /// A member of the frame that is a string and not blank.
     fn text(&self, name: &str) -> Option<&str> {
         self.frame

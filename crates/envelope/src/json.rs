@@ -5,6 +5,7 @@
 //! What an envelope is asked for stands in its first two levels; everything deeper is kept as text, already in its
 //! final form. So nothing recurses into what may be deep, and no input can overflow a stack.
 
+mod canonical;
 mod finite;
 mod nested;
 mod number;
@@ -18,11 +19,12 @@ use std::{borrow::Cow, fmt::Write};
 
 use serde::Serialize;
 
+pub(crate) use canonical::canonical;
 pub(crate) use number::Number;
-pub(crate) use object::Object;
+pub(crate) use object::{Object, last_wins};
 pub(crate) use reader::Reader;
 pub(crate) use skip::skip;
-pub(crate) use splice::{Edit, splice};
+pub(crate) use splice::{Edit, splice, splice_items};
 pub(crate) use string::write as write_string;
 
 use crate::{EnvelopeError, Malformed};

@@ -54,11 +54,13 @@
 //! * Nesting is limited to [`MAX_DEPTH`]; the reference's limit depends on its interpreter's stack.
 //! * `meta.lang` is `rust`; [`Envelope::lang`] changes it.
 
+pub mod encryption;
 mod envelope;
 mod error;
 mod json;
 pub mod projection;
 mod redrive;
+pub mod schema;
 
 pub use envelope::{DeadLetter, DeadLetterReason, Decoded, Envelope, Received, Warning};
 pub use error::{DecodeError, EnvelopeError, Malformed, Poison};

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
-    DEAD_LETTER, DeadLetterReason, DecodeError,
+    DEAD_LETTER, DeadLetterReason, DecodeError, Malformed,
     envelope::{BASE64, Letter},
     json::{self, Edit, splice},
 };
@@ -72,10 +72,12 @@ pub fn redrive(raw: &[u8]) -> Result<Redriven<'_>, DecodeError> {
 }
 
 fn reset(text: &str, has_attempts: bool) -> Result<String, DecodeError> {
-    let edit = |name: &str| match name {
-        DEAD_LETTER => Edit::Drop,
-        "attempts" => Edit::Replace("0"),
-        _ => Edit::Keep,
+    let edit = |name: &str, _: &str| {
+        Ok::<_, Malformed>(match name {
+            DEAD_LETTER => Edit::Drop,
+            "attempts" => Edit::Replace("0".to_owned()),
+            _ => Edit::Keep,
+        })
     };
     let last = if has_attempts { "" } else { "\"attempts\":0" };
     splice(text, edit, last).map_err(DecodeError::Malformed)

@@ -7,7 +7,10 @@ use super::{
     DEAD_LETTER, Envelope,
     letter::{BASE64, Letter, RAW, RAW_ENCODING},
 };
-use crate::json::{Edit, Number, Object, SPACE, Value, splice, utf8, write_string};
+use crate::{
+    Malformed,
+    json::{Edit, Number, Object, SPACE, Value, splice, utf8, write_string},
+};
 
 /// Why a consumer gave up on a message: the block `dead_letter`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +97,9 @@ impl<'a> DeadLetter<'a> {
     pub fn record(&self, raw: impl AsRef<[u8]>) -> String {
         let raw = raw.as_ref();
         let mut has_block = false;
-        let note = |name: &str| {
+        let note = |name: &str, _: &str| {
             has_block |= name == DEAD_LETTER;
-            Edit::Keep
+            Ok(Edit::Keep)
         };
         let spliced =
             utf8(raw).and_then(|text| splice(text.trim_matches(SPACE), note, &self.member()));
@@ -110,13 +113,15 @@ impl<'a> DeadLetter<'a> {
         let mut block = String::new();
         self.block().write(&mut block);
         let mut is_first = true;
-        let edit = |name: &str| match name {
-            DEAD_LETTER if is_first => {
-                is_first = false;
-                Edit::Replace(&block)
-            }
-            DEAD_LETTER => Edit::Drop,
-            _ => Edit::Keep,
+        let edit = |name: &str, _: &str| {
+            Ok::<_, Malformed>(match name {
+                DEAD_LETTER if is_first => {
+                    is_first = false;
+                    Edit::Replace(block.clone())
+                }
+                DEAD_LETTER => Edit::Drop,
+                _ => Edit::Keep,
+            })
         };
         let last = self.member();
         let last = if letter.has_block { "" } else { &last };

@@ -19,22 +19,8 @@ impl Object {
             members.push((name.into_owned(), Value::read(reader, outer + 1)?));
             Ok::<_, Malformed>(())
         })?;
-        Ok(Self::last_wins(members))
-    }
-
-    /// Takes `members`; of repeated names the last value stays, in the place of the first.
-    fn last_wins(members: Vec<(String, Value)>) -> Self {
-        let mut places = BTreeMap::new();
-        let mut kept: Vec<(String, Value)> = Vec::with_capacity(members.len());
-        for (name, value) in members {
-            if let Some(&place) = places.get(&name) {
-                kept[place] = (name, value);
-            } else {
-                places.insert(name.clone(), kept.len());
-                kept.push((name, value));
-            }
-        }
-        Self { members: kept }
+        let members = last_wins(members);
+        Ok(Self { members })
     }
 
     pub(crate) fn write(&self, out: &mut String) {
@@ -76,4 +62,19 @@ impl Object {
         let place = self.members.iter().position(|(known, _)| known == name)?;
         Some(self.members.remove(place).1)
     }
+}
+
+/// Of repeated names the last value stays, in the place of the first.
+pub(crate) fn last_wins<N: Clone + Ord, V>(members: Vec<(N, V)>) -> Vec<(N, V)> {
+    let mut places = BTreeMap::new();
+    let mut kept: Vec<(N, V)> = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        if let Some(&place) = places.get(&name) {
+            kept[place] = (name, value);
+        } else {
+            places.insert(name.clone(), kept.len());
+            kept.push((name, value));
+        }
+    }
+    kept
 }

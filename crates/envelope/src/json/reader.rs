@@ -13,7 +13,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips `byte`, which is ASCII, if it comes next.
-    pub(super) fn eat(&mut self, byte: u8) -> bool {
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
         self.at += usize::from(next);
         next
@@ -36,13 +36,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn skip_space(&mut self) {
+    pub(crate) fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
-    pub(super) fn end(&self) -> Result<(), Malformed> {
+    pub(crate) fn end(&self) -> Result<(), Malformed> {
         if self.rest().is_empty() {
             Ok(())
         } else {
@@ -76,6 +76,27 @@ impl<'a> Reader<'a> {
             self.skip_space();
             if !self.eat(b',') {
                 self.expect(b'}', "expected a comma or the end of the object")?;
+                return Ok(());
+            }
+            self.skip_space();
+        }
+    }
+
+    /// Reads the array that comes next; `item` reads each item.
+    pub(crate) fn items<E: From<Malformed>>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.expect(b'[', "expected an array")?;
+        self.skip_space();
+        if self.eat(b']') {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            self.skip_space();
+            if !self.eat(b',') {
+                self.expect(b']', "expected a comma or the end of the array")?;
                 return Ok(());
             }
             self.skip_space();

@@ -1,24 +1,24 @@
-//! Changing a few members of an object and no other byte. It goes by names alone; what the values mean is asked before.
+//! Changing a few members of an object, or items of an array, and no other byte.
 
 use super::{Reader, skip};
 use crate::Malformed;
 
 /// What becomes of a member.
-pub(crate) enum Edit<'e> {
+pub(crate) enum Edit {
     Keep,
     /// It goes, with the comma that it needs no more.
     Drop,
     /// It has this value, which is JSON.
-    Replace(&'e str),
+    Replace(String),
 }
 
-/// The object that `text` is, but for white space around it, with each member as `edit` wants it, given its name, and with
-/// the member `last` after them, as it is written, unless it is empty.
-pub(crate) fn splice<'e>(
+/// The object that `text` is, but for white space around it, with each member as `edit` wants it, given its name and its
+/// value as it is written; and with the member `last` after them, as it is to be written, unless it is empty.
+pub(crate) fn splice<E: From<Malformed>>(
     text: &str,
-    mut edit: impl FnMut(&str) -> Edit<'e>,
+    mut edit: impl FnMut(&str, &str) -> Result<Edit, E>,
     last: &str,
-) -> Result<String, Malformed> {
+) -> Result<String, E> {
     let mut reader = Reader::new(text);
     reader.skip_space();
     let object = reader.place();
@@ -33,7 +33,7 @@ pub(crate) fn splice<'e>(
         let name = reader.name()?;
         let value = reader.place();
         skip(&mut reader, 1)?;
-        let edit = edit(&name);
+        let edit = edit(&name, reader.since(value))?;
         if let Edit::Drop = edit {
             out.push_str(&text[done..end]);
             done = reader.place();
@@ -46,7 +46,7 @@ pub(crate) fn splice<'e>(
         }
         if let Edit::Replace(other) = edit {
             out.push_str(&text[done..value]);
-            out.push_str(other);
+            out.push_str(&other);
             done = reader.place();
         }
         reader.skip_space();
@@ -72,15 +72,40 @@ pub(crate) fn splice<'e>(
     Ok(out)
 }
 
+/// The array that `text` is, with another value for each item for which `edit` has one, given the item as it is written.
+pub(crate) fn splice_items<E: From<Malformed>>(
+    text: &str,
+    mut edit: impl FnMut(&str) -> Result<Option<String>, E>,
+) -> Result<String, E> {
+    let mut reader = Reader::new(text);
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    reader.items(|reader| {
+        let start = reader.place();
+        skip(reader, 1)?;
+        if let Some(other) = edit(reader.since(start))? {
+            out.push_str(&text[done..start]);
+            out.push_str(&other);
+            done = reader.place();
+        }
+        Ok::<_, E>(())
+    })?;
+    reader.end()?;
+    out.push_str(&text[done..]);
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn without_x(text: &str, last: &str) -> String {
-        let edit = |name: &str| match name {
-            "x" => Edit::Drop,
-            "n" => Edit::Replace("0"),
-            _ => Edit::Keep,
+        let edit = |name: &str, _: &str| {
+            Ok::<_, Malformed>(match name {
+                "x" => Edit::Drop,
+                "n" => Edit::Replace("0".to_owned()),
+                _ => Edit::Keep,
+            })
         };
         splice(text, edit, last).unwrap()
     }
@@ -136,7 +161,26 @@ mod tests {
             r#"{,"a":1}"#,
             r#"{"x":"\ud800"}"#,
         ] {
-            assert!(splice(text, |_| Edit::Drop, "").is_err(), "{text}");
+            let drop = |_: &str, _: &str| Ok::<_, Malformed>(Edit::Drop);
+            assert!(splice(text, drop, "").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn items_change_where_they_stand() {
+        let twice = |item: &str| {
+            let is_one = item == "1";
+            Ok::<_, Malformed>(is_one.then(|| "[2]".to_owned()))
+        };
+        for (text, expected) in [
+            ("[]", "[]"),
+            ("[ 1 , {\"a\":1},1]", "[ [2] , {\"a\":1},[2]]"),
+            ("[0,1]", "[0,[2]]"),
+        ] {
+            assert_eq!(splice_items(text, twice).unwrap(), expected);
+        }
+        for text in ["[1", "[1,]", "{}", "[1] ", "[01]"] {
+            assert!(splice_items(text, twice).is_err(), "{text}");
         }
     }
 }

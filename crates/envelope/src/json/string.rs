@@ -23,3 +23,18 @@ pub(crate) fn write(text: &str, out: &mut String) {
     out.push_str(clean);
     out.push('"');
 }
+
+/// The same with nothing but ASCII, which is how the reference writes what it encrypts.
+pub(crate) fn write_ascii(text: &str, out: &mut String) {
+    let mut literal = String::new();
+    write(text, &mut literal);
+    for c in literal.chars() {
+        if (' '..='~').contains(&c) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}").expect("a string takes any text");
+            }
+        }
+    }
+}

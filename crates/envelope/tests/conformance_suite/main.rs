@@ -8,9 +8,11 @@
 mod bindings;
 mod core;
 mod gate;
+mod payload;
 mod plan;
 mod poison;
 mod results;
+mod retries;
 mod suite;
 
 use std::{env, fs, io::Write, path::PathBuf};

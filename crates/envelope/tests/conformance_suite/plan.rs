@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    bindings, core, gate, poison,
+    bindings, core, gate, payload, poison, retries,
     suite::{Suite, Verdict},
 };
 
@@ -48,8 +48,6 @@ const OWN: &str = "";
 const ANY: &str = "*";
 
 const INBOX: &str = "an inbox decides what runs once; this crate has none";
-const SCHEMA: &str = "the validation of data against a schema is not built yet";
-const BACKOFF: &str = "how long to wait is for outbox-backoff; this formula is not carried yet";
 const SETTLE: &str = "how a consumer settles a delivery is not built yet";
 const TIERS: &str = "the tiers of a consumer's retries are not built yet";
 const DELAYS: &str = "the delays of a consumer's retries are not built yet";
@@ -70,9 +68,13 @@ const PLANS: &[(&str, &str, Plan)] = &[
     ("poison_dlq", OWN, Plan::Check(poison::record)),
     ("idempotency", "dedup_key", Plan::NotCarried(INBOX)),
     ("idempotency", "sequences", Plan::NotCarried(INBOX)),
-    ("payload_schema", OWN, Plan::NotCarried(SCHEMA)),
-    ("payload_schema_unicode", OWN, Plan::NotCarried(SCHEMA)),
-    ("retry_backoff", OWN, Plan::NotCarried(BACKOFF)),
+    ("payload_schema", OWN, Plan::Check(payload::checked)),
+    (
+        "payload_schema_unicode",
+        OWN,
+        Plan::Check(payload::checked_unicode),
+    ),
+    ("retry_backoff", OWN, Plan::Check(retries::waited)),
     ("kafka", "property_projection", Plan::Check(bindings::kafka)),
     (
         "kafka",
