@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use outbox::store::{Status, StopCause, StoppedTopic};
+use outbox::store::{Circuit, Status, StopCause, StoppedTopic};
 use serde::Serialize;
 
 use crate::{
@@ -42,6 +42,17 @@ pub(crate) struct Topic<'a> {
     pending: u64,
     dead: u64,
     stopped: Option<Stopped<'a>>,
+    waits_for: Option<WaitsFor<'a>>,
+}
+
+/// The only destination of a relay, which is down.
+#[derive(Serialize)]
+struct WaitsFor<'a> {
+    destination: &'a str,
+    relay: &'a str,
+    #[serde(rename = "open_for_ms")]
+    open_for: u64,
+    error: &'a str,
 }
 
 #[derive(Serialize)]
@@ -87,8 +98,37 @@ pub(crate) fn topics(status: &Status) -> Vec<Topic<'_>> {
             error: stop.error.as_deref(),
         });
     }
+    let circuit = awaited(status);
     let named = topics.into_iter();
-    named.map(|(name, rest)| Topic { name, ..rest }).collect()
+    named
+        .map(|(name, rest)| {
+            let circuit = circuit.filter(|_| rest.stopped.is_none());
+            let waits_for = circuit.map(|circuit| WaitsFor {
+                destination: &circuit.destination,
+                relay: &circuit.relay,
+                open_for: millis(circuit.open_for),
+                error: &circuit.error,
+            });
+            Topic {
+                name,
+                waits_for,
+                ..rest
+            }
+        })
+        .collect()
+}
+
+/// What the topics wait for that nobody stopped: a destination that is down and for which no topic is stopped is the only one
+/// of its relay, or that relay would have stopped its topics. Of several that which is down for the longest time.
+fn awaited(status: &Status) -> Option<&Circuit> {
+    let stops = |circuit: &&Circuit| {
+        let mut stopped = status.stopped.iter();
+        stopped.any(|stop| stop.destination.as_deref() == Some(&*circuit.destination))
+    };
+    let circuits = status.circuits.iter();
+    circuits
+        .filter(|circuit| !stops(circuit))
+        .max_by_key(|circuit| circuit.open_for)
 }
 
 /// The topics as a table, if there is any.
@@ -99,15 +139,20 @@ pub(crate) fn text(status: &Status) -> Option<String> {
     }
     let mut rows = table(["topic", "pending", "dead", "state", "last error"]);
     numbers(&mut rows, &[1, 2]);
+    let circuit = awaited(status);
     for topic in topics {
         let stop = status.stopped.iter().find(|stop| stop.topic == topic.name);
+        let (state, error) = match (stop, &circuit) {
+            (Some(stop), _) => (state(stop), stop.error.as_deref()),
+            (None, Some(circuit)) => (waits(circuit), Some(&*circuit.error)),
+            (None, None) => ("goes".to_owned(), None),
+        };
         rows.add_row([
             shown(topic.name),
             topic.pending.to_string(),
             topic.dead.to_string(),
-            stop.map_or("goes".to_owned(), state),
-            stop.and_then(|stop| stop.error.as_deref())
-                .map_or(String::new(), |error| short(error, 60)),
+            state,
+            error.map_or(String::new(), |error| short(error, 60)),
         ]);
     }
     Some(rows.trim_fmt())
@@ -129,6 +174,15 @@ fn state(stop: &StoppedTopic) -> String {
             shown(stop.destination.as_deref().unwrap_or("its destination"))
         ),
     }
+}
+
+/// The wait for a destination in words.
+fn waits(circuit: &Circuit) -> String {
+    format!(
+        "waits for {}, down for {}",
+        shown(&circuit.destination),
+        span(circuit.open_for)
+    )
 }
 
 #[cfg(test)]
@@ -178,5 +232,70 @@ mod tests {
         assert!(row("mail").ends_with("connection refused"), "{text}");
         assert!(row("sms").contains("paused for another 1m 30s"), "{text}");
         assert!(row("tty").contains("goes again"), "{text}");
+    }
+
+    fn circuit(destination: &str) -> Circuit {
+        Circuit {
+            destination: destination.to_owned(),
+            relay: "shop-1".to_owned(),
+            open_for: Duration::from_mins(2),
+            next_probe: Duration::from_secs(1),
+            error: "connection refused".to_owned(),
+        }
+    }
+
+    fn backlog(topic: &str) -> TopicBacklog {
+        TopicBacklog {
+            topic: topic.to_owned(),
+            pending: 3,
+            dead: 0,
+        }
+    }
+
+    #[test]
+    fn f3_topics_wait_for_the_only_destination_while_it_is_down() {
+        let status = Status {
+            circuits: vec![circuit("nats://mq:4222")],
+            stopped: vec![StoppedTopic {
+                destination: None,
+                error: None,
+                ..stop("fax", StopCause::Paused, None)
+            }],
+            topics: vec![backlog("fax"), backlog("orders")],
+            ..Status::default()
+        };
+        let text = text(&status).unwrap();
+        let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(
+            row("orders").contains("waits for nats://mq:4222, down for 2m"),
+            "{text}"
+        );
+        assert!(row("orders").ends_with("connection refused"), "{text}");
+        assert!(row("fax").contains("paused for 5m"), "{text}");
+        let shown = serde_json::to_value(topics(&status)).unwrap();
+        assert_eq!(
+            shown[1]["waits_for"],
+            serde_json::json!({
+                "destination": "nats://mq:4222",
+                "relay": "shop-1",
+                "open_for_ms": 120_000,
+                "error": "connection refused",
+            })
+        );
+        assert_eq!(shown[0]["waits_for"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn f3_topics_of_other_destinations_go_while_one_is_down() {
+        let status = Status {
+            circuits: vec![circuit("amqp://mq:5672/ mail")],
+            stopped: vec![stop("mail", StopCause::Destination, Some(40))],
+            topics: vec![backlog("orders")],
+            ..Status::default()
+        };
+        let text = text(&status).unwrap();
+        let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(row("orders").ends_with("goes"), "{text}");
+        assert!(row("mail").contains("is down"), "{text}");
     }
 }
