@@ -195,7 +195,6 @@ mod tests {
         let mut told = Vec::new();
         for second in 0..600 {
             let reason = match second {
-                0..90 => "refused".to_owned(),
                 90..300 => "no such stream".to_owned(),
                 300..400 => format!("request {second}"),
                 _ => "refused".to_owned(),

@@ -123,9 +123,9 @@ async fn f3_a_file_that_cannot_be_read_in_time_is_an_outage_and_no_call_without_
         ..config(&receiver, "")
     })
     .unwrap();
-    let published = fail(&publisher, &message("a")).await;
-    let checked = publisher.check(&message("a").topic).await.unwrap_err();
-    for failure in [published, checked] {
+    let sent = fail(&publisher, &message("a")).await;
+    let asked = publisher.check(&message("a").topic).await.unwrap_err();
+    for failure in [sent, asked] {
         assert_unavailable(&failure, &["no request to http://127.0.0.1:", "not read"]);
     }
     assert_eq!(receiver.seen().len(), 0);
