@@ -121,7 +121,7 @@ impl Driver {
             runs: HashMap::new(),
             probed: Probed::default(),
             circuits: Circuits::new(
-                config.batch,
+                config.batch.min(publisher.longest_run()).max(1),
                 config.publish_timeout,
                 publisher.has_one_destination(),
             ),

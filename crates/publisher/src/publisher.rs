@@ -36,6 +36,11 @@ pub trait Publisher: Debug + Send + Sync + 'static {
         Duration::ZERO
     }
 
+    /// The most messages one call of `publish` is given. One lets each message have the whole time of a call for itself.
+    fn longest_run(&self) -> usize {
+        usize::MAX
+    }
+
     /// Publishes a run and confirms a prefix of it.
     async fn publish(&self, run: Run<'_>) -> Published;
 
@@ -109,6 +114,10 @@ impl<P: Publisher + ?Sized> Publisher for Arc<P> {
 
     fn longest_call(&self) -> Duration {
         (**self).longest_call()
+    }
+
+    fn longest_run(&self) -> usize {
+        (**self).longest_run()
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

@@ -97,6 +97,13 @@ impl Publisher for Router {
             .unwrap_or_default()
     }
 
+    fn longest_run(&self) -> usize {
+        let runs = self.routes.iter();
+        runs.map(|route| route.publisher.longest_run())
+            .min()
+            .unwrap_or(usize::MAX)
+    }
+
     async fn publish(&self, run: Run<'_>) -> Published {
         let topic = &run.messages[0].message.topic;
         match self.of(topic) {
