@@ -73,7 +73,7 @@ impl Envelope {
             Some(Value::Number(number)) => number.is_integer(),
             _ => false,
         };
-        let data_is_object = matches!(self.frame.get("data"), Some(Value::Object(_)));
+        let data_is_object = self.frame.get("data").is_some_and(Value::is_object);
         let (has_urn, has_trace) = (self.urn().is_some(), self.trace().is_some());
         has_urn && version_is_one && data_is_object && attempts_is_integer && has_trace
     }

@@ -2,8 +2,8 @@
 //! everything about envelopes. Reading is not left to `serde_json`: without its optional features, which would unify
 //! into the user's program, it loses order, large integers and deep nesting.
 //!
-//! What an envelope is asked for stands in its first two levels; everything deeper is kept as text, already in its
-//! final form. So nothing recurses into what may be deep, and no input can overflow a stack.
+//! What an envelope is asked for stands in its first two levels, outside its data; everything else is kept as text, already
+//! in its final form. So nothing recurses into what may be deep, and no input can overflow a stack.
 
 mod canonical;
 mod finite;
@@ -29,9 +29,6 @@ pub(crate) use string::write as write_string;
 
 use crate::{EnvelopeError, Malformed};
 
-/// How many levels of objects are kept member by member: the frame, and what stands in it.
-const LEVELS: usize = 2;
-
 /// A JSON value in an envelope.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
@@ -39,9 +36,9 @@ pub(crate) enum Value {
     Bool(bool),
     Number(Number),
     String(String),
-    /// An object of the first two levels.
+    /// The frame, or an object in it, but for its data.
     Object(Object),
-    /// Any array, or a deeper object, as it is written.
+    /// Any array, or another object, as it is written.
     Nested(String),
 }
 
@@ -105,17 +102,20 @@ impl Value {
     pub(crate) fn object_of<T: Serialize + ?Sized>(
         part: Part,
         value: &T,
-    ) -> Result<Object, EnvelopeError> {
-        match Self::of(part, value)? {
-            Self::Object(object) => Ok(object),
-            _ => Err(EnvelopeError::NotAnObject { part: part.name }),
+    ) -> Result<Self, EnvelopeError> {
+        let value = Self::of(part, value)?;
+        if value.is_object() {
+            Ok(value)
+        } else {
+            Err(EnvelopeError::NotAnObject { part: part.name })
         }
     }
 
     /// Reads the value that comes next, inside `outer` containers.
+    #[inline]
     fn read(reader: &mut Reader<'_>, outer: usize) -> Result<Self, Malformed> {
         match reader.peek() {
-            Some(b'{') if outer < LEVELS => Object::read(reader, outer).map(Self::Object),
+            Some(b'{') if outer == 0 => Object::read(reader, outer).map(Self::Object),
             Some(b'{' | b'[') => nested::rewrite(reader, outer).map(Self::Nested),
             _ => reader.scalar(),
         }
@@ -133,6 +133,17 @@ impl Value {
         }
     }
 
+    /// About how many bytes it takes when it is written.
+    fn length(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) => 5,
+            Self::Number(_) => 20,
+            Self::String(text) => text.len() + 2,
+            Self::Object(object) => object.length(),
+            Self::Nested(text) => text.len(),
+        }
+    }
+
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -140,6 +151,16 @@ impl Value {
         }
     }
 
+    /// Whether it is an object, of whatever level.
+    pub(crate) fn is_object(&self) -> bool {
+        match self {
+            Self::Object(_) => true,
+            Self::Nested(text) => text.starts_with('{'),
+            _ => false,
+        }
+    }
+
+    /// The members of an object in the frame that is not its data.
     pub(crate) fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(object) => Some(object),

@@ -16,7 +16,7 @@ impl Envelope {
                 pointer: pointer.to_owned(),
             });
         }
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.frame.length());
         self.frame.write(&mut text);
         Ok(text)
     }

@@ -92,9 +92,10 @@ impl Envelope {
     ///
     /// [`EnvelopeError`] if `frame` is not an object or cannot be serialized.
     pub fn from_frame<T: Serialize + ?Sized>(frame: &T) -> Result<Self, EnvelopeError> {
-        Ok(Self {
-            frame: Value::object_of(FRAME, frame)?,
-        })
+        match Value::of(FRAME, frame)? {
+            Value::Object(frame) => Ok(Self { frame }),
+            _ => Err(EnvelopeError::NotAnObject { part: FRAME.name }),
+        }
     }
 
     /// The same envelope for this queue, which becomes the topic unless it is empty.

@@ -2,10 +2,13 @@
 //! Leaves no tree behind. Members of repeated names are only noted on the way, however deep they stand, and left out by
 //! one pass at the end, so that no text is moved once for every object around it.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write, mem, ops::Range};
 
-use super::reader::Reader;
+use super::{Number, object::is_plainly_distinct, reader::Reader};
 use crate::{MAX_DEPTH, Malformed};
+
+/// What most arrays and objects in an envelope take, in bytes.
+const MOST: usize = 256;
 
 /// An array or object whose end has not been met yet.
 enum Open<'a> {
@@ -27,9 +30,11 @@ type Edits = BTreeMap<usize, Edit>;
 
 /// Rewrites the array or object that comes next; it stands inside `outer` containers.
 pub(super) fn rewrite(reader: &mut Reader<'_>, outer: usize) -> Result<String, Malformed> {
-    let mut out = String::new();
+    let mut out = mem::take(&mut reader.room);
+    out.clear();
+    out.reserve(MOST);
     let mut edits = Edits::new();
-    let mut open = Vec::new();
+    let mut open = Vec::with_capacity(4);
     loop {
         if matches!(reader.peek(), Some(b'[' | b'{')) && outer + open.len() == MAX_DEPTH {
             return Err(reader.malformed("nesting is too deep"));
@@ -46,17 +51,20 @@ pub(super) fn rewrite(reader: &mut Reader<'_>, outer: usize) -> Result<String, M
             out.push('{');
             reader.skip_space();
             if !reader.eat(b'}') {
-                let mut members = Vec::new();
+                let mut members = Vec::with_capacity(8);
                 rewrite_name(reader, &mut members, &mut out)?;
                 open.push(Open::Object(members));
                 continue;
             }
             out.push('}');
         } else {
-            reader.scalar()?.write(&mut out);
+            rewrite_scalar(reader, &mut out)?;
         }
         if close(reader, &mut open, &mut edits, &mut out)? {
-            return Ok(edited(out, &edits));
+            // Cut to size: an envelope may have many.
+            let text = edited(&out, &edits);
+            reader.room = out;
+            return Ok(text);
         }
     }
 }
@@ -98,6 +106,24 @@ fn close<'a>(
     }
 }
 
+fn rewrite_scalar(reader: &mut Reader<'_>, out: &mut String) -> Result<(), Malformed> {
+    let place = reader.place();
+    if let Some(text) = reader.text() {
+        super::string::write(&text?, out);
+    } else if let Some(number) = reader.number() {
+        match number? {
+            // Only a negative zero has another form than its literal.
+            Number::Integer(0) => out.push('0'),
+            Number::Integer(_) | Number::BigInteger(_) => out.push_str(reader.since(place)),
+            number => write!(out, "{number}").expect("a string takes any text"),
+        }
+    } else {
+        reader.constant()?;
+        out.push_str(reader.since(place));
+    }
+    Ok(())
+}
+
 fn rewrite_name<'a>(
     reader: &mut Reader<'a>,
     members: &mut Vec<(Cow<'a, str>, usize)>,
@@ -113,6 +139,9 @@ fn rewrite_name<'a>(
 
 /// Of repeated names the last member stays, in the place of the first. `None` if there are none.
 fn edit(members: &[(Cow<'_, str>, usize)], end: usize) -> Option<Edit> {
+    if is_plainly_distinct(members) {
+        return None;
+    }
     let mut last = BTreeMap::new();
     for (index, (name, _)) in members.iter().enumerate() {
         last.insert(name.as_ref(), index);
@@ -138,9 +167,9 @@ fn edit(members: &[(Cow<'_, str>, usize)], end: usize) -> Option<Edit> {
 }
 
 /// `text` with every edit made. What an edit leaves out is passed over, with the edits inside.
-fn edited(text: String, edits: &Edits) -> String {
+fn edited(text: &str, edits: &Edits) -> String {
     if edits.is_empty() {
-        return text;
+        return text.to_owned();
     }
     let mut out = String::with_capacity(text.len());
     let mut todo = Vec::new();

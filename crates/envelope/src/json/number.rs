@@ -17,22 +17,22 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// Reads a literal that follows the grammar of JSON; `None` for an integer with more than [`MAX_INTEGER_DIGITS`] digits.
-    pub(crate) fn read(literal: &str) -> Option<Self> {
-        if literal.contains(['.', 'e', 'E']) {
-            return Some(match literal.parse::<f64>() {
-                Ok(double) if double.is_finite() => Self::Double(double),
-                _ => Self::BeyondDouble(literal.into()),
-            });
+    /// Reads a literal that follows the grammar of JSON and has a fraction or an exponent.
+    pub(super) fn read_double(literal: &str) -> Self {
+        match literal.parse::<f64>() {
+            Ok(double) if double.is_finite() => Self::Double(double),
+            _ => Self::BeyondDouble(literal.into()),
         }
-        if literal.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
-            return None;
+    }
+
+    /// Reads a literal that follows the grammar of JSON and has neither; `None` if it has more than [`MAX_INTEGER_DIGITS`]
+    /// digits.
+    pub(super) fn read_integer(literal: &str) -> Option<Self> {
+        if let Ok(integer) = literal.parse() {
+            return Some(Self::Integer(integer));
         }
-        Some(
-            literal
-                .parse()
-                .map_or_else(|_| Self::BigInteger(literal.into()), Self::Integer),
-        )
+        let digits = literal.strip_prefix('-').unwrap_or(literal);
+        (digits.len() <= MAX_INTEGER_DIGITS).then(|| Self::BigInteger(literal.into()))
     }
 
     /// Whether it was written without fraction and exponent.
@@ -112,9 +112,14 @@ fn shortest(double: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Reader;
+
+    fn read(literal: &str) -> Number {
+        Reader::new(literal).number().unwrap().unwrap()
+    }
 
     fn rewritten(literal: &str) -> String {
-        Number::read(literal).unwrap().to_string()
+        read(literal).to_string()
     }
 
     #[test]
@@ -151,7 +156,7 @@ mod tests {
         let most = "9".repeat(MAX_INTEGER_DIGITS);
         assert_eq!(rewritten(&most), most);
         assert_eq!(rewritten(&format!("-{most}")), format!("-{most}"));
-        assert_eq!(Number::read(&format!("{most}9")), None);
+        assert_eq!(Number::read_integer(&format!("{most}9")), None);
         let double = format!("{most}9.0");
         assert_eq!(
             rewritten(&double),
@@ -163,10 +168,10 @@ mod tests {
     #[test]
     fn one_is_one_however_it_is_written() {
         for literal in ["1", "1.0", "1e0", "10e-1"] {
-            assert!(Number::read(literal).unwrap().is_one(), "{literal}");
+            assert!(read(literal).is_one(), "{literal}");
         }
         for literal in ["0", "2", "-1", "1.0000000000000002", "1e400"] {
-            assert!(!Number::read(literal).unwrap().is_one(), "{literal}");
+            assert!(!read(literal).is_one(), "{literal}");
         }
     }
 }
