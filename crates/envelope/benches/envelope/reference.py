@@ -11,10 +11,18 @@ raw = sys.argv[1]
 envelope = EnvelopeCodec.decode(raw)
 assert EnvelopeCodec.encode(envelope) == raw
 assert EnvelopeCodec.poison_cause(raw) is None
+
+
+def receive(raw):
+    if EnvelopeCodec.poison_cause(raw) is None:
+        return EnvelopeCodec.decode(raw)
+
+
 operations = {
     "encode": (EnvelopeCodec.encode, envelope),
     "decode": (EnvelopeCodec.decode, raw),
     "poison_cause": (EnvelopeCodec.poison_cause, raw),
+    "receive": (receive, raw),
 }
 print(f"babelqueue {version('babelqueue')}, Python {platform.python_version()}", flush=True)
 for line in sys.stdin:
