@@ -7,7 +7,10 @@ use std::{
 
 use async_trait::async_trait;
 use outbox_message::MessageId;
-use outbox_store::{Consumer, Handled, InboxWriter, SaveError, StoreError, Transactions};
+use outbox_store::{
+    Consumer, Handled, InboxWriter, SaveError, StoreError, Transactions,
+    adapter::{OldestDead, spoiled},
+};
 
 use crate::{
     MemoryStore, MemoryTx,
@@ -92,16 +95,12 @@ impl State {
         let Some(dead) = oldest else {
             return Ok(());
         };
-        let age = until(now, dead.row.saved_at);
-        if age <= older_than {
-            return Ok(());
-        }
-        Err(StoreError::DeadLetterNeedsInbox {
+        let letter = OldestDead {
             id: dead.row.message.id.to_string(),
             topic: dead.row.message.topic.to_string(),
-            age,
-            older_than,
-        })
+            age: until(now, dead.row.saved_at),
+        };
+        letter.check(older_than)
     }
 }
 
@@ -201,10 +200,7 @@ impl Transactions for MemoryStore {
             open.commit();
             return Ok(());
         }
-        Err(StoreError::Unusable {
-            problem: "the transaction of a handler has ended before its commit".into(),
-            hint: "let the handler answer the error of a save that failed, and leave the end of the transaction to its caller",
-        })
+        Err(spoiled("has ended before its commit"))
     }
 
     async fn rollback(&self, mut open: MemoryTx) {

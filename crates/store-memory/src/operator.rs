@@ -62,7 +62,7 @@ impl OutboxOperator for MemoryStore {
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        Ok(self.with(|state| state.purge(purge)))
+        self.with(|state| state.purge(purge))
     }
 }
 
@@ -74,13 +74,25 @@ enum Order {
 }
 
 impl State {
-    fn purge(&mut self, purge: &Purge) -> Purged {
+    fn purge(&mut self, purge: &Purge) -> Result<Purged, StoreError> {
         let Purge {
             older_than,
+            inbox_older_than,
             limit,
             mode,
         } = *purge;
         let now = self.clock.now_ms();
+        let inbox = match (inbox_older_than, mode) {
+            (None, _) => 0,
+            (Some(age), PurgeMode::Delete) => {
+                self.check_dead_letters(now, age)?;
+                self.inbox.purge(now, age, limit)
+            }
+            (Some(age), PurgeMode::Count) => {
+                self.check_dead_letters(now, age)?;
+                self.inbox.count(now, age, limit)
+            }
+        };
         let (published, ids) = match mode {
             PurgeMode::Delete => (
                 self.published.purge(now, older_than, limit),
@@ -92,12 +104,13 @@ impl State {
             ),
         };
         let count = |rows| u64::try_from(rows).unwrap_or(u64::MAX);
-        Purged {
+        Ok(Purged {
             published: count(published),
             ids: count(ids),
+            inbox: count(inbox),
             partitions: 0,
-            more: published >= limit || ids >= limit,
-        }
+            more: published >= limit || ids >= limit || inbox >= limit,
+        })
     }
 
     fn page(&self, page: &DeadPage) -> impl Iterator<Item = (Position, &DeadRow)> {

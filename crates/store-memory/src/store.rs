@@ -259,7 +259,7 @@ impl OutboxStore for MemoryStore {
             match state.keep_inbox(now, REMOVED_PER_STEP) {
                 Ok(inbox) => Ok(removed + inbox),
                 // Reported once there is nothing else to do.
-                Err(_) if removed > 0 => Ok(removed),
+                Err(_) if ids >= REMOVED_PER_STEP || published >= REMOVED_PER_STEP => Ok(removed),
                 Err(refused) => Err(refused),
             }
         })

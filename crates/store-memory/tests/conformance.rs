@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use outbox_message::{Delivery, Lanes, Position};
-use outbox_store::{Save, SaveError, Saved};
+use outbox_message::{Delivery, Lanes, MessageId, Position};
+use outbox_store::{Consumer, Handled, Save, SaveError, Saved};
 use outbox_store_memory::{Damage, MemoryClock, MemoryConfig, MemoryStore, MemoryTx};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 
@@ -12,13 +12,12 @@ struct MemoryHarness<const LANES: u16> {
 }
 
 impl<const LANES: u16> MemoryHarness<LANES> {
-    fn with(retain: Option<Duration>) -> Self {
+    fn with(config: MemoryConfig) -> Self {
         Self {
             store: MemoryStore::with_config(&MemoryConfig {
                 lanes: Lanes::new(LANES).expect("it has lanes"),
                 clock: MemoryClock::Manual,
-                retain,
-                ..MemoryConfig::default()
+                ..config
             }),
         }
     }
@@ -35,11 +34,21 @@ impl<const LANES: u16> Harness for MemoryHarness<LANES> {
         .with_commit_order_waits();
 
     async fn start() -> Self {
-        Self::with(None)
+        Self::with(MemoryConfig::default())
     }
 
     async fn start_keeping(retain: Duration) -> Option<Self> {
-        Some(Self::with(Some(retain)))
+        Some(Self::with(MemoryConfig {
+            retain: Some(retain),
+            ..MemoryConfig::default()
+        }))
+    }
+
+    async fn start_keeping_inbox(retain: Duration) -> Option<Self> {
+        Some(Self::with(MemoryConfig {
+            retain_inbox: Some(retain),
+            ..MemoryConfig::default()
+        }))
     }
 
     async fn published(&self) -> Vec<Delivery> {
@@ -70,6 +79,16 @@ impl<const LANES: u16> Harness for MemoryHarness<LANES> {
         let mut ended = self.store.begin();
         ended.rollback();
         Some(self.store.save(&mut ended, save).await)
+    }
+
+    async fn once_outside(
+        &self,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        let mut ended = self.store.begin();
+        ended.rollback();
+        Some(self.store.once(&mut ended, consumer, id).await)
     }
 
     async fn now_ms(&self) -> i64 {

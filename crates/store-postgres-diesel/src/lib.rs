@@ -4,6 +4,7 @@
 //!
 //! * [`PostgresStore::migrate`] creates the tables, once, at deployment; [`PostgresStore::open`] changes nothing
 //! * [`PostgresStore::save`] saves a message inside the caller's transaction, on a connection of diesel-async
+//! * [`PostgresStore::once`] records inside a handler's transaction that a message was handled
 //! * `sync::PostgresWriter` does the same on a blocking connection of diesel (feature `sync`)
 //! * [`OutboxStore`](outbox_store::OutboxStore) and [`OutboxOperator`](outbox_store::OutboxOperator) are what relays and people use
 //! * [`PostgresConfig`] names the schema, and says what stands between this program and the server
@@ -72,6 +73,7 @@
 //! [`StoreError::Database`] or [`SaveError::Database`] with the server's own words.
 
 mod error;
+mod inbox;
 mod listen;
 mod operator;
 mod pool;
@@ -84,6 +86,7 @@ mod store;
 pub mod sync;
 
 pub use error::DieselError;
+pub use inbox::HandlerTransaction;
 pub use outbox_store::{SaveError, StoreError};
 pub use outbox_store_postgres::{
     Connection, InvalidSchemaName, PostgresConfig, SchemaName, WakeUp,

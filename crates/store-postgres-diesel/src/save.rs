@@ -64,7 +64,7 @@ impl PostgresStore {
         pending(&mut session, self.0.statements()).await
     }
 
-    fn borrow<'c>(&self, connection: &'c mut AsyncPgConnection) -> Borrowed<'c> {
+    pub(crate) fn borrow<'c>(&self, connection: &'c mut AsyncPgConnection) -> Borrowed<'c> {
         Borrowed {
             connection,
             kind: self.config().connection,
@@ -97,7 +97,7 @@ impl OutboxWriter<AsyncPgConnection> for PostgresStore {
 
 /// Refuses a connection without an open transaction (contract C1), as far as the driver knows: what was begun by a statement behind its back it does not
 /// see.
-fn require_transaction(connection: &mut AsyncPgConnection) -> Result<(), SaveError> {
+pub(crate) fn require_transaction(connection: &mut AsyncPgConnection) -> Result<(), SaveError> {
     let status = AnsiTransactionManager::transaction_manager_status_mut(connection);
     require_depth(status.transaction_depth())
 }
@@ -112,7 +112,7 @@ pub(crate) fn require_depth(depth: QueryResult<Option<NonZeroU32>>) -> Result<()
 }
 
 /// The caller's connection, whose transaction the caller ends.
-struct Borrowed<'c> {
+pub(crate) struct Borrowed<'c> {
     connection: &'c mut AsyncPgConnection,
     kind: Connection,
 }

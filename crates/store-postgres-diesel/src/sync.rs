@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod inbox;
 mod session;
 
 use std::{

@@ -4,6 +4,7 @@
 //!
 //! * [`PostgresStore::migrate`] creates the tables, once, at deployment; [`PostgresStore::open`] changes nothing
 //! * [`PostgresStore::save`] saves a message inside the caller's transaction
+//! * [`PostgresStore::once`] records inside a handler's transaction that a message was handled
 //! * [`OutboxStore`](outbox_store::OutboxStore) and [`OutboxOperator`](outbox_store::OutboxOperator) are what relays and people use
 //! * [`PostgresConfig`] names the schema, and says what stands between this program and the server
 //!
@@ -39,6 +40,7 @@
 
 mod database;
 mod error;
+mod inbox;
 mod listen;
 mod operator;
 mod relay;
@@ -50,6 +52,7 @@ mod write;
 #[doc(hidden)]
 pub use database::{PgDatabase, PgTransaction};
 pub use error::SqlxError;
+pub use inbox::HandlerTransaction;
 pub use outbox_store_postgres::{
     Connection, InvalidSchemaName, PostgresConfig, SchemaName, WakeUp,
 };

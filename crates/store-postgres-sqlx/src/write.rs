@@ -56,7 +56,7 @@ impl PostgresStore {
         pending(&mut session, self.0.statements()).await
     }
 
-    fn borrow<'c>(&self, connection: &'c mut PgConnection) -> Borrowed<'c> {
+    pub(crate) fn borrow<'c>(&self, connection: &'c mut PgConnection) -> Borrowed<'c> {
         Borrowed {
             connection,
             mode: self.config().connection,
@@ -85,7 +85,7 @@ impl OutboxWriter<PgConnection> for PostgresStore {
 
 /// Refuses a connection without an open transaction (contract C1), as far as the driver knows: what was begun by a statement behind its back it does not
 /// see.
-fn require_transaction(tx: &PgConnection) -> Result<(), SaveError> {
+pub(crate) fn require_transaction(tx: &PgConnection) -> Result<(), SaveError> {
     if tx.is_in_transaction() {
         return Ok(());
     }

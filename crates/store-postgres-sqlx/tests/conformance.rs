@@ -13,8 +13,8 @@ mod schema;
 
 use std::time::Duration;
 
-use outbox_message::{Delivery, Position};
-use outbox_store::{Save, SaveError, Saved};
+use outbox_message::{Delivery, MessageId, Position};
+use outbox_store::{Consumer, Handled, Save, SaveError, Saved};
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 use schema::TestSchema;
@@ -32,7 +32,7 @@ struct PostgresHarness {
 }
 
 impl PostgresHarness {
-    async fn with(retain: Option<Duration>) -> Self {
+    async fn with(config: PostgresConfig) -> Self {
         let schema = TestSchema::new();
         PostgresStore::migrate_with(&schema.pool, &schema.name)
             .await
@@ -41,8 +41,7 @@ impl PostgresHarness {
         let config = PostgresConfig {
             schema: schema.name.clone(),
             connection,
-            retain,
-            ..PostgresConfig::default()
+            ..config
         };
         let store = PostgresStore::open_with(pool, config).await;
         Self {
@@ -63,11 +62,23 @@ impl Harness for PostgresHarness {
         .with_commit_order_waits();
 
     async fn start() -> Self {
-        Self::with(None).await
+        Self::with(PostgresConfig::default()).await
     }
 
     async fn start_keeping(retain: Duration) -> Option<Self> {
-        Some(Self::with(Some(retain)).await)
+        let config = PostgresConfig {
+            retain: Some(retain),
+            ..PostgresConfig::default()
+        };
+        Some(Self::with(config).await)
+    }
+
+    async fn start_keeping_inbox(retain: Duration) -> Option<Self> {
+        let config = PostgresConfig {
+            retain_inbox: Some(retain),
+            ..PostgresConfig::default()
+        };
+        Some(Self::with(config).await)
     }
 
     async fn published(&self) -> Vec<Delivery> {
@@ -102,6 +113,15 @@ impl Harness for PostgresHarness {
     async fn save_outside(&self, save: Save<'_>) -> Option<Result<Saved, SaveError>> {
         let mut connection = self.store.pool().acquire().await.unwrap();
         Some(self.store.save(&mut connection, save).await)
+    }
+
+    async fn once_outside(
+        &self,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        let mut connection = self.store.pool().acquire().await.unwrap();
+        Some(self.store.once(&mut connection, consumer, id).await)
     }
 
     async fn now_ms(&self) -> i64 {

@@ -21,6 +21,9 @@ pub struct PostgresConfig {
     pub wake_up: WakeUp,
     /// How long published messages are kept; `None`, the default, deletes them when they are settled.
     pub retain: Option<Duration>,
+    /// How long the ids of handled messages are kept; `None`, the default, keeps them until they are forgotten by hand. While a dead letter is older, upkeep
+    /// forgets none, and a relay warns about it.
+    pub retain_inbox: Option<Duration>,
 }
 
 /// How the server is reached.
@@ -52,6 +55,7 @@ impl Default for PostgresConfig {
             connection: Connection::default(),
             wake_up: WakeUp::default(),
             retain: None,
+            retain_inbox: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod claim;
 mod config;
 mod failure;
+mod inbox;
 mod lease;
 mod operator;
 mod procedure;
@@ -20,6 +21,7 @@ mod value;
 
 pub use config::{Connection, LANES, PostgresConfig, WakeUp};
 pub use failure::{Failure, require, schema_hint};
+pub use inbox::{forget, once};
 pub use outbox_migrations::{InvalidSchemaName, POSTGRES, SchemaName, postgres_script as script};
 pub use row::{Cell, Row, UnexpectedRow};
 pub use save::{pending, save, save_all};

@@ -16,7 +16,7 @@ use crate::{
     session::Database,
     store::Relaying,
     topic::{Pause, Resume},
-    upkeep::Purging,
+    upkeep,
 };
 
 use dead::{CountDead, Discard, ListDead, Redrive, RetryNow};
@@ -61,6 +61,6 @@ impl<D: Database> OutboxOperator for Relaying<D> {
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        self.run(Purging(purge)).await
+        upkeep::purge(self, purge).await
     }
 }

@@ -95,6 +95,12 @@ statements! {
     upkeep_done,
     upkeep_lock,
     upkeep_turn,
+    // The inbox.
+    dead_oldest,
+    inbox_count,
+    inbox_forget,
+    inbox_once,
+    inbox_purge,
     // Operators.
     begin_read,
     dead_count_all,

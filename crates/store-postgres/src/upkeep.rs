@@ -8,6 +8,7 @@ use outbox_store::{Circuit, Purge, PurgeMode, Purged, StoreError, adapter::milli
 
 use crate::{
     failure::Failure,
+    inbox::ForgetInbox,
     procedure::{Procedure, query},
     row::{Row, UnexpectedRow},
     session::{Database, Session, Text},
@@ -16,7 +17,7 @@ use crate::{
     value::Value,
 };
 
-/// How many ids, and how many published messages, one step of upkeep removes.
+/// How many ids of saves, ids of the inbox, and published messages, one step of upkeep removes.
 const MOST_REMOVED: i64 = 1_000;
 
 /// How many partitions one step drops: each needs some locks of its own.
@@ -147,6 +148,17 @@ pub(crate) async fn maintain<D: Database>(store: &Relaying<D>) -> Result<usize, 
             }
         }
     }
+    if let Some(older_than) = store.config.retain_inbox {
+        match keep_inbox(store, older_than).await {
+            Ok(forgotten) => {
+                removed += forgotten.rows;
+                more |= forgotten.more;
+            }
+            // That a dead letter is in the way is for the time when there is nothing else to do.
+            Err(StoreError::DeadLetterNeedsInbox { .. }) if more => {}
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
     if let Some(retain) = retain {
         match store.run(Partitioning { retain }).await {
             Ok(dropped) => removed += dropped,
@@ -160,9 +172,60 @@ pub(crate) async fn maintain<D: Database>(store: &Relaying<D>) -> Result<usize, 
     failed.map_or(Ok(removed), Err)
 }
 
-/// One step of a purge by hand (obligation A5).
+/// Forgets ids of the inbox that were kept for as long as they are to be.
+async fn keep_inbox<D: Database>(
+    store: &Relaying<D>,
+    older_than: Duration,
+) -> Result<Forgotten, StoreError> {
+    let mut forgotten = Forgotten {
+        rows: 0,
+        more: true,
+    };
+    for _ in 0..MOST_STEPS {
+        let step = ForgetInbox {
+            older_than,
+            limit: MOST_REMOVED,
+            mode: PurgeMode::Delete,
+        };
+        let rows = store.forget_inbox(step).await?;
+        forgotten.rows += usize::try_from(rows).unwrap_or(usize::MAX);
+        forgotten.more = rows >= MOST_REMOVED;
+        if !forgotten.more {
+            break;
+        }
+    }
+    Ok(forgotten)
+}
+
+/// One step of a purge by hand (obligation A5). The inbox comes first, because it may refuse.
+pub(crate) async fn purge<D: Database>(
+    store: &Relaying<D>,
+    purge: &Purge,
+) -> Result<Purged, StoreError> {
+    let limit = i64::try_from(purge.limit).unwrap_or(i64::MAX);
+    let inbox = match purge.inbox_older_than {
+        None => 0,
+        Some(older_than) => {
+            let mode = purge.mode;
+            let step = ForgetInbox {
+                older_than,
+                limit,
+                mode,
+            };
+            store.forget_inbox(step).await?
+        }
+    };
+    let purged = store.run(Purging(purge)).await?;
+    Ok(Purged {
+        inbox: inbox.unsigned_abs(),
+        more: purged.more || (inbox > 0 && inbox >= limit),
+        ..purged
+    })
+}
+
+/// The part of it that concerns what was published and saved.
 #[derive(Debug)]
-pub(crate) struct Purging<'a>(pub(crate) &'a Purge);
+struct Purging<'a>(&'a Purge);
 
 impl Procedure for Purging<'_> {
     type Output = Purged;
@@ -177,6 +240,7 @@ impl Procedure for Purging<'_> {
             older_than,
             limit,
             mode,
+            ..
         } = *self.0;
         let (age, limit) = (age(older_than), i64::try_from(limit).unwrap_or(i64::MAX));
         if mode == PurgeMode::Count {
@@ -187,6 +251,7 @@ impl Procedure for Purging<'_> {
                 ids: row.count()?,
                 partitions: row.count()?,
                 more: row.flag()?,
+                ..Purged::default()
             });
         }
         // Waits for the step of upkeep that a relay may be doing.
@@ -207,19 +272,19 @@ impl Procedure for Purging<'_> {
         Ok(Purged {
             published: published.unsigned_abs(),
             ids: ids.unsigned_abs(),
-            partitions: 0,
             more: published >= limit || ids >= limit,
+            ..Purged::default()
         })
     }
 }
 
 /// An age in whole milliseconds.
-fn age(of: Duration) -> i64 {
+pub(crate) fn age(of: Duration) -> i64 {
     millis(of).min(LONGEST_AGE_MS)
 }
 
 /// Runs a statement that answers one count.
-async fn count<S: Session>(
+pub(crate) async fn count<S: Session>(
     session: &mut S,
     text: &Text,
     values: &[Value<'_>],

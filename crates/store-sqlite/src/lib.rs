@@ -4,6 +4,7 @@
 //!
 //! * [`SqliteStore::migrate`] creates the tables, once, at deployment; [`SqliteStore::open`] changes nothing
 //! * [`SqliteStore::save`] saves a message inside the caller's transaction
+//! * [`SqliteStore::once`] records inside a handler's transaction that a message was handled
 //! * [`OutboxStore`](outbox_store::OutboxStore) and [`OutboxOperator`](outbox_store::OutboxOperator) are what relays and people use
 //! * [`connect_options`] opens a file the way an outbox should be opened
 //!
@@ -38,6 +39,7 @@
 mod claim;
 mod connect;
 mod error;
+mod inbox;
 mod lease;
 mod moves;
 mod operator;
@@ -52,4 +54,5 @@ mod transaction;
 mod upkeep;
 
 pub use connect::connect_options;
+pub use inbox::HandlerTransaction;
 pub use store::{SqliteConfig, SqliteStore};

@@ -58,7 +58,7 @@ impl OutboxStore for SqliteStore {
     }
 
     async fn maintain(&self) -> Result<usize, StoreError> {
-        upkeep::maintain(&self.pool, self.config.retain).await
+        upkeep::maintain(&self.pool, &self.config).await
     }
 
     /// SQLite has no notifications between processes; the relay's own wake-up handle serves writers of the same process.

@@ -22,6 +22,9 @@ pub struct SqliteConfig {
     pub max_payload_bytes: usize,
     /// How long published messages are kept; `None`, the default, deletes them when they are settled.
     pub retain: Option<Duration>,
+    /// How long the ids of handled messages are kept; `None`, the default, keeps them until they are forgotten by hand. While a dead letter is older, upkeep
+    /// forgets none, and a relay warns about it.
+    pub retain_inbox: Option<Duration>,
 }
 
 impl Default for SqliteConfig {
@@ -29,6 +32,7 @@ impl Default for SqliteConfig {
         Self {
             max_payload_bytes: MAX_PAYLOAD_BYTES,
             retain: None,
+            retain_inbox: None,
         }
     }
 }

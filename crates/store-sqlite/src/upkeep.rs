@@ -5,23 +5,38 @@ use std::time::Duration;
 use outbox_store::{Circuit, Purge, PurgeMode, Purged, StoreError, adapter::millis};
 use sqlx::SqlitePool;
 
-use crate::{row::int, schema};
+use crate::{SqliteConfig, inbox::forget_old, row::int, schema};
 
-/// How many ids, and how many published messages, one step of upkeep removes.
+/// How many ids of saves, ids of the inbox, and published messages, one step of upkeep removes.
 const MOST_REMOVED: i64 = 1_000;
 
 /// One step of upkeep. Returns how many rows it removed.
 pub(crate) async fn maintain(
     pool: &SqlitePool,
-    retain: Option<Duration>,
+    config: &SqliteConfig,
 ) -> Result<usize, StoreError> {
-    match remove_old(pool, retain).await {
-        Ok(removed) => Ok(usize::try_from(removed).unwrap_or(usize::MAX)),
-        Err(error) => Err(schema::explain(pool, "forget what is over", error).await),
-    }
+    let (removed, more) = match remove_old(pool, config.retain).await {
+        Ok(removed) => removed,
+        Err(error) => return Err(schema::explain(pool, "forget what is over", error).await),
+    };
+    let inbox = match config.retain_inbox {
+        None => Ok(0),
+        Some(retain) => forget_old(pool, retain, MOST_REMOVED, PurgeMode::Delete).await,
+    };
+    let inbox = match inbox {
+        Ok(inbox) => inbox,
+        // That a dead letter is in the way is for the time when there is nothing else to do.
+        Err(StoreError::DeadLetterNeedsInbox { .. }) if more => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(usize::try_from(removed + inbox).unwrap_or(usize::MAX))
 }
 
-async fn remove_old(pool: &SqlitePool, retain: Option<Duration>) -> Result<u64, sqlx::Error> {
+/// How many rows it removed, and whether it met a limit, so that there may be more.
+async fn remove_old(
+    pool: &SqlitePool,
+    retain: Option<Duration>,
+) -> Result<(u64, bool), sqlx::Error> {
     let ids = forget_ids(pool, MOST_REMOVED).await?;
     let circuits = sqlx::query(include_str!("sql/forget_circuits.sql"))
         .bind(millis(Circuit::FORGOTTEN_AFTER))
@@ -32,12 +47,34 @@ async fn remove_old(pool: &SqlitePool, retain: Option<Duration>) -> Result<u64, 
         None => 0,
         Some(retain) => purge_published(pool, retain, MOST_REMOVED).await?,
     };
-    Ok(ids + circuits + published)
+    let most = MOST_REMOVED.unsigned_abs();
+    let more = ids >= most || published >= most;
+    Ok((ids + circuits + published, more))
 }
 
-/// One step of a purge by hand (obligation A5).
-pub(crate) async fn purge(pool: &SqlitePool, purge: &Purge) -> Result<Purged, sqlx::Error> {
+/// One step of a purge by hand (obligation A5). The inbox comes first, because it may refuse.
+pub(crate) async fn purge(pool: &SqlitePool, purge: &Purge) -> Result<Purged, StoreError> {
     let limit = i64::try_from(purge.limit).unwrap_or(i64::MAX);
+    let inbox = match purge.inbox_older_than {
+        None => 0,
+        Some(older_than) => forget_old(pool, older_than, limit, purge.mode).await?,
+    };
+    match purge_messages(pool, purge, limit).await {
+        Ok(purged) => Ok(Purged {
+            inbox,
+            more: purged.more || (inbox > 0 && inbox >= limit.unsigned_abs()),
+            ..purged
+        }),
+        Err(error) => Err(schema::explain(pool, "purge what is old", error).await),
+    }
+}
+
+/// The part of it that concerns what was published and saved.
+async fn purge_messages(
+    pool: &SqlitePool,
+    purge: &Purge,
+    limit: i64,
+) -> Result<Purged, sqlx::Error> {
     let (published, ids) = match purge.mode {
         PurgeMode::Delete => (
             purge_published(pool, purge.older_than, limit).await?,
@@ -49,8 +86,8 @@ pub(crate) async fn purge(pool: &SqlitePool, purge: &Purge) -> Result<Purged, sq
     Ok(Purged {
         published,
         ids,
-        partitions: 0,
         more: published >= limit || ids >= limit,
+        ..Purged::default()
     })
 }
 
@@ -90,6 +127,6 @@ async fn count(
 }
 
 /// An age in milliseconds; the difference to the clock must not overflow.
-fn age(of: Duration) -> i64 {
+pub(crate) fn age(of: Duration) -> i64 {
     millis(of).min(i64::MAX / 4)
 }

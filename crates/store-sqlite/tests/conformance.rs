@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use outbox_message::{Delivery, Lane, Lanes, Position};
-use outbox_store::{Save, SaveError, Saved, adapter::RawMessage};
+use outbox_message::{Delivery, Lane, Lanes, MessageId, Position};
+use outbox_store::{Consumer, Handled, Save, SaveError, Saved, adapter::RawMessage};
 use outbox_store_sqlite::{SqliteConfig, SqliteStore, connect_options};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 use sqlx::{
@@ -91,6 +91,14 @@ impl Harness for SqliteHarness {
         Some(Self::with(config).await)
     }
 
+    async fn start_keeping_inbox(retain: Duration) -> Option<Self> {
+        let config = SqliteConfig {
+            retain_inbox: Some(retain),
+            ..SqliteConfig::default()
+        };
+        Some(Self::with(config).await)
+    }
+
     async fn published(&self) -> Vec<Delivery> {
         let rows = sqlx::query(
             "SELECT position, lane, attempts, tries, id, topic, key, headers, content_type, payload FROM outbox_published ORDER BY position",
@@ -124,6 +132,15 @@ impl Harness for SqliteHarness {
         Some(self.store.save(&mut connection, save).await)
     }
 
+    async fn once_outside(
+        &self,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        let mut connection = self.pool().acquire().await.unwrap();
+        Some(self.store.once(&mut connection, consumer, id).await)
+    }
+
     async fn now_ms(&self) -> i64 {
         sqlx::query_scalar("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)")
             .fetch_one(self.pool())
@@ -144,6 +161,7 @@ impl Harness for SqliteHarness {
             "UPDATE outbox_waiting SET saved_at = saved_at - ?1",
             "UPDATE outbox_dead SET saved_at = saved_at - ?1, died_at = died_at - ?1",
             "UPDATE outbox_blocked_key SET until = until - ?1 WHERE until < 9223372036854775807",
+            "UPDATE outbox_inbox SET handled_at = handled_at - ?1",
             "UPDATE outbox_saved_id SET expires_at = expires_at - ?1",
             "UPDATE outbox_published SET saved_at = saved_at - ?1, published_at = published_at - ?1",
             "UPDATE outbox_destination_state SET open_since = open_since - ?1, next_probe = next_probe - ?1",

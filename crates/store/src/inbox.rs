@@ -169,7 +169,8 @@ pub trait Transactions: Send + Sync + 'static {
     /// Commits. Dropping the future midway leaves open whether it did.
     async fn commit(&self, open: Self::Open) -> Result<(), StoreError>;
 
-    /// Rolls back. It cannot fail: a connection on which it does not succeed is closed, which rolls it back as well.
+    /// Rolls back. It cannot fail: a connection on which it does not succeed is closed, which rolls it back as well. It waits for a statement that still
+    /// runs; dropping `open` does not.
     async fn rollback(&self, open: Self::Open);
 }
 

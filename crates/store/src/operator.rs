@@ -15,8 +15,8 @@ use crate::{AfterDeath, Purge, Purged, Status, StoreError};
 /// * **A2** Discarding the dead letter that holds its key lets the key go on (O9).
 /// * **A3** A step touches at most the number of dead letters asked for, in position order, and doing it again does nothing more.
 /// * **A4** Nothing set aside is ever left without its blocked key.
-/// * **A5** A purge deletes published messages of the age asked and ids whose time is over, and nothing else; a step is bounded, and repeated steps come
-///   to an end. That nothing is kept is no error.
+/// * **A5** A purge deletes published messages of the age asked, ids whose time is over, and, if asked, ids of messages handled that long ago, and nothing
+///   else; a step is bounded, and repeated steps come to an end. That nothing is kept is no error.
 /// * **A6** A paused topic stays stopped (S14) until it is resumed or its time is over, whatever relays say of its destination.
 #[async_trait]
 pub trait OutboxOperator: Debug + Send + Sync + 'static {
@@ -48,7 +48,8 @@ pub trait OutboxOperator: Debug + Send + Sync + 'static {
     /// Ends the stop of a topic, whatever its cause. `false` if it is not stopped. [`OutboxStore::free_topics`](crate::OutboxStore::free_topics) is to follow.
     async fn resume(&self, topic: &Topic) -> Result<bool, StoreError>;
 
-    /// Deletes old published messages, if they are kept, and forgets ids whose time is over.
+    /// Deletes old published messages, if they are kept, and forgets ids whose time is over, and ids of the inbox if it is asked to.
+    /// Refuses with [`StoreError::DeadLetterNeedsInbox`] to forget what a dead letter may need, and does nothing else then either.
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;
 }
 

@@ -8,7 +8,10 @@ use std::time::Duration;
 pub struct Purge {
     /// Only messages published at least this long ago.
     pub older_than: Duration,
-    /// At most this many published messages, and this many ids. What a store can drop as a whole does not count.
+    /// Also forget the ids of messages that were handled at least this long ago, whoever handled them; `None` forgets none of them. Refused with
+    /// [`StoreError::DeadLetterNeedsInbox`](crate::StoreError::DeadLetterNeedsInbox) while the store has a dead letter that was saved longer ago.
+    pub inbox_older_than: Option<Duration>,
+    /// At most this many published messages, this many ids of saves, and this many of handled messages. What a store can drop as a whole does not count.
     pub limit: usize,
     /// Whether it is done or only counted.
     pub mode: PurgeMode,
@@ -30,6 +33,8 @@ pub struct Purged {
     pub published: u64,
     /// Ids of idempotent saves forgotten, because the time they were to be remembered is over.
     pub ids: u64,
+    /// Ids of handled messages forgotten.
+    pub inbox: u64,
     /// Partitions dropped with all the published messages in them.
     pub partitions: u64,
     /// Whether there may be more to do, or, counting, more than was counted.

@@ -4,6 +4,7 @@ pub mod busy;
 pub mod careful;
 pub mod dead;
 pub mod freed;
+pub mod inbox;
 pub mod late;
 pub mod leases;
 pub mod letters;

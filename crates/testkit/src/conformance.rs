@@ -52,6 +52,20 @@ macro_rules! conformance {
                 c3_an_id_is_forgotten_after_its_remembered_time,
                 c3_upkeep_removes_only_forgotten_ids,
                 c3_any_remembered_time_is_taken;
+            inbox:
+                i1_an_id_is_handled_once_by_each_consumer,
+                i1_a_rolled_back_handling_is_forgotten,
+                i1_a_handler_saves_in_the_same_transaction,
+                i1_a_duplicate_leaves_its_transaction_usable,
+                i2_a_second_handling_waits_for_the_first,
+                i2_a_handling_waits_for_one_that_forgets,
+                i3_ids_are_compared_byte_for_byte,
+                i4_a_handling_without_a_transaction_is_refused,
+                i6_a_forgotten_id_is_handled_again,
+                i6_upkeep_forgets_handled_ids_after_their_time,
+                i6_upkeep_keeps_handled_ids_beside_an_old_dead_letter,
+                a5_a_purge_forgets_handled_ids_of_the_age_asked,
+                a5_a_purge_keeps_what_an_old_dead_letter_may_need;
             order:
                 o1_an_empty_store_hands_out_nothing,
                 o4_a_claim_hands_out_a_whole_run_in_order,

@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
-use outbox_message::{Delivery, Position};
-use outbox_store::{OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError, Saved};
+use outbox_message::{Delivery, MessageId, Position};
+use outbox_store::{
+    Consumer, Handled, InboxWriter, OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError,
+    Saved,
+};
 
 /// A fresh, isolated store of one kind, as a test drives it. Implemented once for each store, beside its [`conformance!`](crate::conformance).
 ///
 /// Whatever goes wrong in the harness itself panics: it is the test that failed.
 pub trait Harness: Sized + Send + Sync + 'static {
     /// The store.
-    type Store: OutboxStore + OutboxOperator + OutboxWriter<Self::Connection>;
+    type Store: OutboxStore
+        + OutboxOperator
+        + OutboxWriter<Self::Connection>
+        + InboxWriter<Self::Connection>;
     /// What the store's writer takes.
     type Connection: ?Sized + Send;
     /// An open transaction; dropped without a commit it is rolled back.
@@ -29,6 +35,13 @@ pub trait Harness: Sized + Send + Sync + 'static {
     /// Makes an empty store that keeps published messages for this long. `None`, the default, if this store keeps none: what tests them passes
     /// without a look then.
     fn start_keeping(retain: Duration) -> impl Future<Output = Option<Self>> + Send {
+        let _ = retain;
+        async { None }
+    }
+
+    /// Makes an empty store whose upkeep forgets handled ids after this long. `None`, the default, if this store's upkeep never does: what tests it passes
+    /// without a look then.
+    fn start_keeping_inbox(retain: Duration) -> impl Future<Output = Option<Self>> + Send {
         let _ = retain;
         async { None }
     }
@@ -59,6 +72,16 @@ pub trait Harness: Sized + Send + Sync + 'static {
         &self,
         save: Save<'_>,
     ) -> impl Future<Output = Option<Result<Saved, SaveError>>> + Send;
+
+    /// Records a handling on a connection that has no open transaction. `None`, the default, if this store's writer cannot even be called without one.
+    fn once_outside(
+        &self,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> impl Future<Output = Option<Result<Handled, SaveError>>> + Send {
+        let _ = (consumer, id);
+        async { None }
+    }
 
     /// The store's clock, in milliseconds since 1970-01-01 UTC.
     fn now_ms(&self) -> impl Future<Output = i64> + Send;

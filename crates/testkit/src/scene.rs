@@ -87,6 +87,12 @@ impl<H: Harness> Scene<H> {
         Some(Self { harness })
     }
 
+    /// A store whose upkeep forgets handled ids after this long, if this kind can.
+    pub(crate) async fn keeping_inbox(retain: Duration) -> Option<Self> {
+        let harness = H::start_keeping_inbox(retain).await?;
+        Some(Self { harness })
+    }
+
     pub(crate) fn store(&self) -> &H::Store {
         self.harness.store()
     }

@@ -75,6 +75,7 @@ async fn purge(
         let step = Purge {
             // What is published meanwhile must not keep it going.
             older_than: older_than.saturating_add(begun.elapsed()),
+            inbox_older_than: None,
             limit: STEP,
             mode: if dry_run {
                 PurgeMode::Count

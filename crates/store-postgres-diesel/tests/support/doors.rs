@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use diesel_async::{
     AnsiTransactionManager, AsyncConnection as _, AsyncPgConnection, TransactionManager as _,
 };
-use outbox_message::Message;
-use outbox_store::{Due, OutboxWriter, Save, SaveError, SaveOrder, Saved};
+use outbox_message::{Message, MessageId};
+use outbox_store::{
+    Consumer, Due, Handled, InboxWriter, OutboxWriter, Save, SaveError, SaveOrder, Saved,
+};
 use outbox_store_postgres::PostgresConfig;
 use outbox_store_postgres_diesel::{PostgresStore, sync::PostgresWriter};
 use outbox_store_postgres_sqlx::PostgresStore as SqlxStore;
@@ -112,6 +114,16 @@ impl Door for AsyncDoor {
         let mut connection = self.connection().await;
         Some(writer.save(&mut connection, save).await)
     }
+
+    async fn once_outside(
+        &self,
+        writer: &PostgresStore,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        let mut connection = self.connection().await;
+        Some(writer.once(&mut connection, consumer, id).await)
+    }
 }
 
 /// diesel, on blocking connections.
@@ -176,6 +188,31 @@ impl OutboxWriter<Blocking> for SyncWriter {
     }
 }
 
+#[async_trait]
+impl InboxWriter<Blocking> for SyncWriter {
+    async fn once(
+        &self,
+        tx: &mut Blocking,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Result<Handled, SaveError> {
+        let (writer, consumer, id) = (self.0.clone(), consumer.clone(), id.clone());
+        tx.run(move |connection| writer.once(connection, &consumer, &id))
+            .await
+    }
+
+    async fn forget(
+        &self,
+        tx: &mut Blocking,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Result<bool, SaveError> {
+        let (writer, consumer, id) = (self.0.clone(), consumer.clone(), id.clone());
+        tx.run(move |connection| writer.forget(connection, &consumer, &id))
+            .await
+    }
+}
+
 impl SyncDoor {
     fn connection(&self) -> Blocking {
         let idle = self.0.take();
@@ -220,6 +257,16 @@ impl Door for SyncDoor {
     ) -> Option<Result<Saved, SaveError>> {
         let mut connection = self.connection();
         Some(writer.save(&mut connection, save).await)
+    }
+
+    async fn once_outside(
+        &self,
+        writer: &SyncWriter,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        let mut connection = self.connection();
+        Some(writer.once(&mut connection, consumer, id).await)
     }
 }
 
@@ -279,5 +326,15 @@ impl Door for SqlxDoor {
     ) -> Option<Result<Saved, SaveError>> {
         let mut connection = self.0.acquire().await.unwrap();
         Some(writer.save(&mut connection, save).await)
+    }
+
+    async fn once_outside(
+        &self,
+        writer: &SqlxStore,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        let mut connection = self.0.acquire().await.unwrap();
+        Some(writer.once(&mut connection, consumer, id).await)
     }
 }

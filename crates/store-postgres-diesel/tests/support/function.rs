@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use outbox_message::{MAX_PAYLOAD_BYTES, Message, Position};
+use outbox_message::{MAX_PAYLOAD_BYTES, Message, MessageId, Position};
 use outbox_store::{
-    Due, MAX_DELAY, OutboxWriter, Save, SaveError, SaveOrder, Saved,
+    Consumer, Due, Handled, InboxWriter, MAX_DELAY, OutboxWriter, Save, SaveError, SaveOrder,
+    Saved,
     adapter::{encode_headers, millis},
 };
 use outbox_store_postgres::PostgresConfig;
@@ -23,6 +24,8 @@ const LAST_MS: i64 = 253_402_300_799_999;
 /// What the function is called with, by a program that is no Rust at all.
 pub(crate) struct Function {
     statement: String,
+    handle: String,
+    forget: String,
     store: SqlxStore,
 }
 
@@ -71,6 +74,47 @@ impl OutboxWriter<PgConnection> for Function {
     }
 }
 
+/// By plain statements, as the tables allow any program.
+#[async_trait]
+impl InboxWriter<PgConnection> for Function {
+    async fn once(
+        &self,
+        tx: &mut PgConnection,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Result<Handled, SaveError> {
+        match rows(tx, &self.handle, consumer, id).await? {
+            0 => Ok(Handled::Duplicate),
+            _ => Ok(Handled::First),
+        }
+    }
+
+    async fn forget(
+        &self,
+        tx: &mut PgConnection,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Result<bool, SaveError> {
+        Ok(rows(tx, &self.forget, consumer, id).await? > 0)
+    }
+}
+
+/// How many rows a statement on one id of the inbox wrote.
+async fn rows(
+    tx: &mut PgConnection,
+    statement: &str,
+    consumer: &Consumer,
+    id: &MessageId,
+) -> Result<u64, SaveError> {
+    let done = sqlx::query(AssertSqlSafe(statement))
+        .bind(consumer.as_str())
+        .bind(id.as_str())
+        .execute(tx)
+        .await;
+    let done = done.map_err(|error| SaveError::Database(Box::new(error)))?;
+    Ok(done.rows_affected())
+}
+
 /// The function refuses such a payload too, but ends the transaction with it.
 fn check(save: &Save<'_>) -> Result<(), SaveError> {
     Ok(save.message.check_payload(MAX_PAYLOAD_BYTES)?)
@@ -94,7 +138,15 @@ impl Door for FunctionDoor {
             coalesce(clock_timestamp() + $7::bigint * interval '1 ms', to_timestamp($8::bigint / 1000.0)),
             $9::bigint * interval '1 ms', $10::boolean)";
         let statement = schema.name.apply(call);
-        (Self(door), Function { statement, store })
+        let handle = "INSERT INTO outbox.inbox (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let forget = "DELETE FROM outbox.inbox WHERE consumer = $1 AND message_id = $2";
+        let function = Function {
+            statement,
+            handle: schema.name.apply(handle),
+            forget: schema.name.apply(forget),
+            store,
+        };
+        (Self(door), function)
     }
 
     async fn begin(&self) -> Transaction<'static, Postgres> {
@@ -115,6 +167,16 @@ impl Door for FunctionDoor {
 
     /// Outside of a transaction the function is its own.
     async fn save_outside(&self, _: &Function, _: Save<'_>) -> Option<Result<Saved, SaveError>> {
+        None
+    }
+
+    /// Outside of a transaction each statement is its own.
+    async fn once_outside(
+        &self,
+        _: &Function,
+        _: &Consumer,
+        _: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
         None
     }
 }

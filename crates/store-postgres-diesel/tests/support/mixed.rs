@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use outbox_message::{Delivery, Position};
-use outbox_store::{OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError, Saved};
+use outbox_message::{Delivery, MessageId, Position};
+use outbox_store::{
+    Consumer, Handled, InboxWriter, OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError,
+    Saved,
+};
 use outbox_store_postgres::{PostgresConfig, WakeUp};
 use outbox_testkit::{Capabilities, Corruption, Harness};
 
@@ -11,7 +14,7 @@ use crate::{pair::Pair, schema::TestSchema};
 
 /// How an application saves: its connections.
 pub(crate) trait Door: Sized + Send + Sync + 'static {
-    type Writer: OutboxWriter<Self::Connection> + 'static;
+    type Writer: OutboxWriter<Self::Connection> + InboxWriter<Self::Connection> + 'static;
     type Connection: ?Sized + Send;
     /// Dropped without an end it is rolled back.
     type Transaction: Send;
@@ -31,6 +34,13 @@ pub(crate) trait Door: Sized + Send + Sync + 'static {
         writer: &Self::Writer,
         save: Save<'_>,
     ) -> impl Future<Output = Option<Result<Saved, SaveError>>> + Send;
+    /// Records a handling without a transaction. `None` if the writer cannot know.
+    fn once_outside(
+        &self,
+        writer: &Self::Writer,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> impl Future<Output = Option<Result<Handled, SaveError>>> + Send;
 }
 
 /// How a relay reaches the tables.
@@ -46,13 +56,12 @@ pub(crate) struct Mixed<D: Door, R> {
 }
 
 impl<D: Door, R: Relays> Mixed<D, R> {
-    async fn with(retain: Option<Duration>) -> Self {
+    async fn with(config: PostgresConfig) -> Self {
         let schema = TestSchema::new();
         let config = PostgresConfig {
             schema: schema.name.clone(),
             wake_up: WakeUp::Notify,
-            retain,
-            ..PostgresConfig::default()
+            ..config
         };
         let relays = R::open(&schema, config.clone()).await;
         let (door, writer) = D::open(&schema, config).await;
@@ -76,11 +85,23 @@ impl<D: Door, R: Relays> Harness for Mixed<D, R> {
     const HISTORIES: u32 = 20;
 
     async fn start() -> Self {
-        Self::with(None).await
+        Self::with(PostgresConfig::default()).await
     }
 
     async fn start_keeping(retain: Duration) -> Option<Self> {
-        Some(Self::with(Some(retain)).await)
+        let config = PostgresConfig {
+            retain: Some(retain),
+            ..PostgresConfig::default()
+        };
+        Some(Self::with(config).await)
+    }
+
+    async fn start_keeping_inbox(retain: Duration) -> Option<Self> {
+        let config = PostgresConfig {
+            retain_inbox: Some(retain),
+            ..PostgresConfig::default()
+        };
+        Some(Self::with(config).await)
     }
 
     async fn published(&self) -> Vec<Delivery> {
@@ -109,6 +130,16 @@ impl<D: Door, R: Relays> Harness for Mixed<D, R> {
 
     async fn save_outside(&self, save: Save<'_>) -> Option<Result<Saved, SaveError>> {
         self.door.save_outside(&self.store.writer, save).await
+    }
+
+    async fn once_outside(
+        &self,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Option<Result<Handled, SaveError>> {
+        self.door
+            .once_outside(&self.store.writer, consumer, id)
+            .await
     }
 
     async fn now_ms(&self) -> i64 {

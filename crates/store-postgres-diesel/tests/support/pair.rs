@@ -3,11 +3,11 @@
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
-use outbox_message::{LaneToken, Lanes, Message, OrderingKey, Position, Topic};
+use outbox_message::{LaneToken, Lanes, Message, MessageId, OrderingKey, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, DeadFilter, DeadLetter, DeadPage, DeadPayload,
-    DestinationStop, LaneSettled, LaneSettlement, OutboxOperator, OutboxStore, OutboxWriter, Purge,
-    Purged, Save, SaveError, Saved, Status, Stepped, StoreError,
+    CircuitChange, Claim, ClaimRequest, Consumer, DeadFilter, DeadLetter, DeadPage, DeadPayload,
+    DestinationStop, Handled, InboxWriter, LaneSettled, LaneSettlement, OutboxOperator,
+    OutboxStore, OutboxWriter, Purge, Purged, Save, SaveError, Saved, Status, Stepped, StoreError,
 };
 
 pub(crate) struct Pair<W, R> {
@@ -33,6 +33,27 @@ impl<C: ?Sized + Send, W: OutboxWriter<C>, R: Send + Sync> OutboxWriter<C> for P
 
     async fn pending(&self, tx: &mut C) -> Result<Vec<Message>, SaveError> {
         self.writer.pending(tx).await
+    }
+}
+
+#[async_trait]
+impl<C: ?Sized + Send, W: InboxWriter<C>, R: Send + Sync> InboxWriter<C> for Pair<W, R> {
+    async fn once(
+        &self,
+        tx: &mut C,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Result<Handled, SaveError> {
+        self.writer.once(tx, consumer, id).await
+    }
+
+    async fn forget(
+        &self,
+        tx: &mut C,
+        consumer: &Consumer,
+        id: &MessageId,
+    ) -> Result<bool, SaveError> {
+        self.writer.forget(tx, consumer, id).await
     }
 }
 

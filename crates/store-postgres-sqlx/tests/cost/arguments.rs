@@ -61,7 +61,7 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
     match name {
         "schema_exists" | "schema_lock" | "schema_server" | "schema_version"
         | "add_partitions" | "heal_floors" | "upkeep_done" | "upkeep_lock" | "upkeep_turn"
-        | "status_blocked" | "status_lanes" | "status_moment" | "status_stopped" | "status_topics" | "end_stops" => vec![],
+        | "status_blocked" | "status_lanes" | "status_moment" | "status_stopped" | "status_topics" | "end_stops" | "dead_oldest" => vec![],
         // Claims.
         "lease" => vec![int(version), int(-1), int(8), text("relay"), int(30_000), int(100)],
         "promote" => vec![lanes(), int(100)],
@@ -115,6 +115,9 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
             each("bytea[]", "bytea", "''"), each("bigint[]", "bigint", "1000"), each("bigint[]", "bigint", "NULL"), each("bigint[]", "bigint", "NULL"),
             flag(false), text("outbox"),
         ],
+        // The inbox.
+        "inbox_once" | "inbox_forget" => vec![text("billing"), text("handled-1")],
+        "inbox_count" | "inbox_purge" => vec![int(1_000), int(1_000)],
         // Upkeep, status.
         "forget_circuits" | "forget_ids" | "status_circuits" => vec![int(1_000)],
         "forget_published" | "purge_published" | "purge_count" | "status_horizon" => vec![int(1_000), int(1_000)],

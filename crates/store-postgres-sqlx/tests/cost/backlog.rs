@@ -50,7 +50,7 @@ impl Backlog {
 
     /// Takes the statistics.
     pub(crate) async fn analyze(place: &Place) {
-        place.run("ANALYZE outbox.message, outbox.waiting, outbox.scheduled, outbox.blocked_key, outbox.dead, outbox.published, outbox.saved_id, outbox.lane, outbox.start_mark, outbox.topic_state").await;
+        place.run("ANALYZE outbox.message, outbox.waiting, outbox.scheduled, outbox.blocked_key, outbox.dead, outbox.published, outbox.saved_id, outbox.inbox, outbox.lane, outbox.start_mark, outbox.topic_state").await;
     }
 }
 

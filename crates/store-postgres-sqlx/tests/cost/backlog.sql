@@ -1,6 +1,6 @@
 -- Rows for every table that grows, with the numbers of a store that is behind: {pending} messages in the line over 10000 keys, and {one} of one key behind them,
 -- {waiting} set aside over 200 keys, {aside} set aside by stops, half of them without a key, {scheduled} scheduled, half of them due (in {later} days), {published} published over the default partition and those of three days,
--- {dead} dead letters, half of which hold their keys, {ids} remembered ids. What the rows mean stands in the migrations.
+-- {dead} dead letters, half of which hold their keys, {ids} remembered ids, and as many of handled messages. What the rows mean stands in the migrations.
 INSERT INTO outbox.message (lane, id, topic, key, payload)
 SELECT outbox.lane_of('orders', n.key), 'line-' || n.n, 'orders', n.key, '\x7b7d'
 FROM (SELECT n, 'key-' || n % 10000 AS key FROM generate_series(1, {pending}) AS n) AS n;
@@ -63,6 +63,10 @@ WHERE d.after = 'hold';
 
 INSERT INTO outbox.saved_id (id, expires_at)
 SELECT 'saved-' || n, now() + (n - {ids} / 2) * interval '1 second'
+FROM generate_series(1, {ids}) AS n;
+
+INSERT INTO outbox.inbox (consumer, message_id, handled_at)
+SELECT 'billing', 'handled-' || n, now() + (n - {ids} / 2) * interval '1 second'
 FROM generate_series(1, {ids}) AS n;
 
 INSERT INTO outbox.published (position, attempts, tries, saved_at, published_at, lane, id, topic, key, payload)

@@ -44,8 +44,8 @@ const BATCHES: [&str; 3] = ["begin", "begin_migration", "begin_read"];
 /// For tests of applications: it lists the three tables.
 const LISTS_ALL: &str = "pending";
 
-/// In the transaction of whoever saves, with that one's settings.
-const SAVES: [&str; 3] = ["lock_order", "save", "save_all"];
+/// In the transaction of whoever saves or handles, with that one's settings.
+const SAVES: [&str; 5] = ["inbox_forget", "inbox_once", "lock_order", "save", "save_all"];
 
 /// In transactions that only read, for people.
 const READS: [&str; 14] = [

@@ -95,6 +95,7 @@ async fn case29_a_purge_goes_in_steps_and_spares_what_is_not_published() {
     let unpublished = place.count(UNPUBLISHED).await;
     let purge = Purge {
         older_than: Duration::from_hours(24),
+        inbox_older_than: None,
         limit: 1_000,
         mode: PurgeMode::Delete,
     };

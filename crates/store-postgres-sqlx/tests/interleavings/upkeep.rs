@@ -14,6 +14,7 @@ fn purge(operator: &Relay) -> impl Future<Output = Purged> + Send + 'static {
     let store = Arc::clone(&operator.store);
     let purge = Purge {
         older_than: secs(24 * 3_600),
+        inbox_older_than: None,
         limit: 100,
         mode: PurgeMode::Delete,
     };

@@ -203,6 +203,7 @@ fn shift(by: i64, rows: &str) -> String {
         ("outbox.published", &["saved_at", "published_at"]),
         ("outbox.blocked_key", &["until"]),
         ("outbox.saved_id", &["expires_at"]),
+        ("outbox.inbox", &["handled_at"]),
         ("outbox.destination_state", &["open_since", "next_probe"]),
         ("outbox.topic_state", &["stopped_at", "until"]),
         ("outbox.upkeep", &["done_at"]),

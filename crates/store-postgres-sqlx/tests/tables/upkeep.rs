@@ -174,6 +174,7 @@ async fn a_partition_that_is_in_use_is_dropped_later() {
     // By hand it goes on row by row meanwhile.
     let purge = Purge {
         older_than: 7 * DAY,
+        inbox_older_than: None,
         limit: 10,
         mode: PurgeMode::Delete,
     };
@@ -232,6 +233,7 @@ async fn a_role_that_owns_no_tables_keeps_house_without_partitions() {
     );
     let purge = Purge {
         older_than: 7 * DAY,
+        inbox_older_than: None,
         limit: 10,
         mode: PurgeMode::Delete,
     };
@@ -315,6 +317,7 @@ async fn a_purge_drops_whole_partitions_before_it_deletes_rows() {
         .await;
     let mut purge = Purge {
         older_than: DAY,
+        inbox_older_than: None,
         limit: 1_000,
         mode: PurgeMode::Count,
     };

@@ -18,6 +18,7 @@ const HOUR: Duration = Duration::from_hours(1);
 fn older_than(older_than: Duration) -> Purge {
     Purge {
         older_than,
+        inbox_older_than: None,
         limit: 1_000,
         mode: PurgeMode::Delete,
     }
@@ -27,6 +28,7 @@ fn older_than(older_than: Duration) -> Purge {
 const NOTHING: Purged = Purged {
     published: 0,
     ids: 0,
+    inbox: 0,
     partitions: 0,
     more: false,
 };
