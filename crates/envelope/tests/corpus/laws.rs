@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use outbox_envelope::{
     DeadLetter, DeadLetterReason, DecodeError, Decoded, Envelope, Malformed, Poison, Received,
+    redrive,
 };
 use serde_json::{Value, value::RawValue};
 
@@ -138,7 +139,8 @@ fn shifted(mut poison: Poison) -> Poison {
     poison
 }
 
-/// A record for a dead-letter queue is one JSON object with the block, and every byte of the body is in it.
+/// A record for a dead-letter queue is one JSON object with the block, and every byte of the body is in it. So it is with what
+/// is annotated, and a redrive gives that back.
 pub fn splice(raw: &[u8]) {
     let error = String::from_utf8_lossy(raw);
     let mut dead_letter = DeadLetter::new(DeadLetterReason::Poison, "orders", 3, 1_749_132_730_000);
@@ -159,6 +161,41 @@ pub fn splice(raw: &[u8]) {
     if let Ok(envelope) = Envelope::decode(raw) {
         annotated(&envelope, &dead_letter, block);
     }
+    dead_letter.reason = DeadLetterReason::Failed;
+    redriven(raw, &dead_letter);
+}
+
+/// What is annotated comes back by a redrive: an envelope without its block and its attempts, and anything else as it was.
+fn redriven(raw: &[u8], dead_letter: &DeadLetter<'_>) {
+    let annotated = dead_letter.annotate(raw);
+    let again = redrive(annotated.as_bytes()).expect("what is annotated can be redriven");
+    assert_eq!(again.source.as_deref(), Some("orders"));
+    assert_eq!(again.reason.as_deref(), Some("failed"));
+    let Ok(envelope) = Envelope::decode(raw) else {
+        assert_eq!(again.payload, raw);
+        return;
+    };
+    assert_eq!(again.urn.as_deref(), envelope.urn());
+    assert_eq!(again.id.as_deref(), envelope.id());
+    let reset = Envelope::decode(&again.payload).expect("it is an envelope still");
+    assert_eq!(
+        (reset.urn(), reset.data()),
+        (envelope.urn(), envelope.data())
+    );
+    assert_eq!(reset.attempts(), 0);
+    let text = str::from_utf8(&again.payload).expect("it was text");
+    assert!(
+        !members(text)
+            .expect("it is an object")
+            .contains_key("dead_letter")
+    );
+
+    // Nothing is left to change, so that not a byte is.
+    let next = dead_letter.annotate(&again.payload);
+    let next = redrive(next.as_bytes()).expect("what is annotated can be redriven");
+    assert_eq!(next.payload, again.payload);
+    let at_once = redrive(&again.payload).expect("an envelope without a block is taken too");
+    assert_eq!(at_once.payload, again.payload);
 }
 
 /// The body without its last brace, if it is an object that has no block yet.
