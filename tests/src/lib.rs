@@ -47,6 +47,10 @@ mod readme {}
 mod running {}
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/inbox.md")]
+mod inbox {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/testing.md")]
 mod testing {}
 

@@ -93,6 +93,43 @@ fn d4_the_service_publishes_an_order_and_at_sigterm_stops_with_its_report() {
     assert_eq!(report, ["published 1 released 0 left 0"]);
 }
 
+#[test]
+fn the_consuming_service_bills_each_order_once_however_often_it_is_delivered_and_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let order = |id: u32| {
+        let data = format!(r#"{{"id":{id},"total":9900}}"#);
+        format!(r#"{{"job":"urn:babel:orders:created","data":{data},"meta":{{"id":"m-{id}"}}}}"#)
+    };
+    let files = [
+        folder.path().join("billing.db"),
+        folder.path().join("in.db"),
+    ];
+    // The second time all of it comes again, and then one order more.
+    for (deliveries, new) in [(&[1, 1, 2, 2][..], &[1, 2][..]), (&[1, 2, 1, 2, 3], &[3])] {
+        let mut service = Command::new(env!("CARGO_BIN_EXE_inbox_service"))
+            .args(&files)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = service.stdin.take().unwrap();
+        for id in deliveries {
+            writeln!(input, "{}", order(*id)).unwrap();
+        }
+        let mut lines = BufReader::new(service.stdout.take().unwrap()).lines();
+        let billed = lines.by_ref().take(new.len()).map(Result::unwrap);
+        let mut billed: Vec<String> = billed.collect();
+        billed.sort();
+        let expected = new.iter().map(|id| format!("billing order {id}"));
+        assert_eq!(billed, expected.collect::<Vec<_>>());
+
+        drop(input);
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        assert!(service.wait().unwrap().success(), "{rest:?}");
+        assert_eq!(rest, [format!("handled {} dead 0", new.len())]);
+    }
+}
+
 /// Sends an order and reads the whole answer.
 fn post(address: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();

@@ -17,8 +17,8 @@ use crate::shell::{self, Failure, Result, cargo};
 pub(crate) mod timed;
 mod times;
 
-/// Examples that do not end by themselves; a test of outbox-tests runs each.
-const SERVERS: &[&str] = &["axum_service"];
+/// Examples that go on until they are told to stop; a test of outbox-tests runs each.
+const SERVERS: &[&str] = &["axum_service", "inbox_service"];
 
 const SLOWEST: usize = 10;
 

@@ -4,6 +4,9 @@ use bytes::Bytes;
 use outbox_envelope::Received;
 use outbox_message::{Headers, InvalidMessage, Message, MessageId};
 
+/// The header that shows a message's id on brokers that have no place of their own for it.
+const MESSAGE_ID: &str = "bq-message-id";
+
 /// A delivery as a broker's client hands it over: bytes, and what stands beside them.
 ///
 /// ```
@@ -39,8 +42,8 @@ impl Incoming {
         }
     }
 
-    /// The message id that the broker shows beside the payload, such as a property or a header `bq-message-id`. Not a number that the broker gives to each
-    /// delivery, nor to each publish: these differ between duplicates. An envelope's own id wins.
+    /// The message id that the broker shows beside the payload, such as the property `message_id` of `RabbitMQ`; in a header `bq-message-id` it is found without
+    /// this. Not a number that the broker gives to each delivery, nor to each publish: these differ between duplicates. An envelope's own id wins.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
@@ -70,19 +73,16 @@ impl Incoming {
 
     /// The message to save, its payload byte for byte as it came.
     ///
-    /// Its id is `meta.id` of an envelope; otherwise the one that the broker showed; otherwise, or if that is not usable, a fresh one: then each delivery is
-    /// another message, and is handled. A payload that is no envelope, or poison, is a message like any other: it is judged when it is its turn.
+    /// Its id is the first of these that is usable: `meta.id` of an envelope, the [id](Self::id) that the broker showed, the header `bq-message-id`. Without any
+    /// it is a fresh one: then each delivery is another message, and is handled. A payload that is no envelope, or poison, is a message like any other: it is
+    /// judged when it is its turn.
     ///
     /// # Errors
     ///
     /// [`InvalidMessage`] if a part breaks a limit of messages. No retry heals that: leave it to the broker's own dead letters.
     pub fn into_message(self) -> Result<Message, InvalidMessage> {
-        let shown = self.id.as_deref();
-        let received = Received::read(&self.payload).ok();
-        let own = received.as_ref().and_then(|it| it.id.as_deref());
-        let mut ids = [own, shown].into_iter().flatten();
-        let id = ids.find_map(|id| MessageId::new(id).ok());
-        let mut message = Message::new(self.topic, self.payload.clone())?;
+        let id = self.usable_id();
+        let mut message = Message::new(self.topic, self.payload)?;
         if let Some(id) = id {
             message.id = id;
         }
@@ -94,5 +94,15 @@ impl Incoming {
         }
         message.headers = Headers::from_pairs(self.headers)?;
         Ok(message)
+    }
+
+    fn usable_id(&self) -> Option<MessageId> {
+        let received = Received::read(&self.payload).ok();
+        let own = received.as_ref().and_then(|it| it.id.as_deref());
+        let mut headers = self.headers.iter();
+        let header = headers.find(|(name, _)| name == MESSAGE_ID);
+        let header = header.map(|(_, value)| value.as_str());
+        let mut ids = [own, self.id.as_deref(), header].into_iter().flatten();
+        ids.find_map(|id| MessageId::new(id).ok())
     }
 }

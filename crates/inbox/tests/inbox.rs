@@ -79,6 +79,12 @@ fn the_id_is_the_envelopes_or_the_one_that_the_broker_shows_or_a_fresh_one() {
     assert_eq!(id(without, Some("shown")), "shown");
     assert_eq!(id(poison, Some("shown")), "shown");
     assert_eq!(id("not json", Some("shown")), "shown");
+    let in_header = |body: &'static str| {
+        let incoming = Incoming::new("orders", body).header("bq-message-id", "header");
+        incoming.into_message().unwrap().id.to_string()
+    };
+    assert_eq!(in_header("not json"), "header");
+    assert_eq!(in_header(envelope), "own");
     assert_ne!(id("not json", None), id("not json", None));
     assert_ne!(id("not json", Some("")), id("not json", Some("")));
 }

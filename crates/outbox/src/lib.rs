@@ -25,6 +25,7 @@
 //! | publish to NATS `JetStream` | `nats` | `nats` |
 //! | publish to `RabbitMQ` | `rabbitmq` | `rabbitmq` |
 //! | publish to Redis | `redis` | `redis` |
+//! | handle what a broker delivers, once for each message id | `inbox`: `Inbox`, `Processor`, `Dispatcher` | `inbox` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
 //! | write a store of your own | [`store`], and the crate `outbox-testkit` | |
@@ -88,6 +89,10 @@ pub use outbox_engine::{self as relay, Relay, RelayConfig, Report};
 /// When to try again after a counted failure.
 #[cfg(feature = "relay")]
 pub use outbox_backoff as backoff;
+
+/// The consumer's half: each message has its effect once, in the transaction of its handler.
+#[cfg(feature = "inbox")]
+pub use outbox_inbox as inbox;
 
 /// Messages in memory, for tests and demonstrations.
 #[cfg(feature = "memory")]
