@@ -76,16 +76,13 @@ where
             return Ok(());
         }
         let until = Instant::now() + self.timeout;
-        let begun = self.in_time(until, self.store.begin()).await;
-        let mut open = begun
-            .ok_or_else(|| self.away("begin a transaction"))?
-            .map_err(away)?;
+        let mut open = self.begin(until).await?;
 
         let id = &delivery.message.id;
         let once = self
             .store
             .once(self.store.tx(&mut open), &self.consumer, id);
-        match self.in_time(until, once).await {
+        match in_time(until, once).await {
             // Dropped, it is rolled back; the other transaction need not be waited for.
             None => return Err(self.contended()),
             Some(Ok(Handled::First)) => {}
@@ -104,7 +101,7 @@ where
         let handled = {
             let handling = self.handler.handle(self.store.tx(&mut open), delivery);
             let handling = AssertUnwindSafe(handling).catch_unwind();
-            self.in_time(until, handling).await
+            in_time(until, handling).await
         };
         match handled {
             Some(Ok(Ok(()))) => self.commit(until, open).await,
@@ -121,8 +118,16 @@ where
         }
     }
 
+    async fn begin(&self, until: Instant) -> Result<S::Open, PublishError> {
+        let Some(begun) = in_time(until, self.store.begin()).await else {
+            let text = format!("no transaction was begun within {:?}", self.timeout);
+            return Err(PublishError::new(PublishErrorKind::Unavailable, text));
+        };
+        begun.map_err(unavailable)
+    }
+
     async fn commit(&self, until: Instant, open: S::Open) -> Result<(), PublishError> {
-        match self.in_time(until, self.store.commit(open)).await {
+        match in_time(until, self.store.commit(open)).await {
             Some(Ok(())) => Ok(()),
             // Whether it committed, `once` tells when the message comes again.
             Some(Err(error)) => {
@@ -136,9 +141,9 @@ where
     /// A failure after which the database cannot be reached says nothing about the message: it is the outage that failed.
     async fn failed(&self, until: Instant, error: HandlerError) -> Result<(), PublishError> {
         if error.may_be_an_outage()
-            && let Some(begun) = self.in_time(until, self.store.begin()).await
+            && let Some(begun) = in_time(until, self.store.begin()).await
         {
-            let open = begun.map_err(away)?;
+            let open = begun.map_err(unavailable)?;
             self.roll_back(until, open).await;
         }
         Err(error.into_publish_error())
@@ -146,16 +151,7 @@ where
 
     /// Rolls back. If that takes too long the transaction is dropped, which rolls it back as well.
     async fn roll_back(&self, until: Instant, open: S::Open) {
-        self.in_time(until, self.store.rollback(open)).await;
-    }
-
-    async fn in_time<T>(&self, until: Instant, work: impl Future<Output = T>) -> Option<T> {
-        timeout_at(until, work).await.ok()
-    }
-
-    fn away(&self, what: &str) -> PublishError {
-        let text = format!("the database did not {what} within {:?}", self.timeout);
-        PublishError::new(PublishErrorKind::Unavailable, text)
+        in_time(until, self.store.rollback(open)).await;
     }
 
     fn contended(&self) -> PublishError {
@@ -171,11 +167,15 @@ where
     }
 }
 
+async fn in_time<T>(until: Instant, work: impl Future<Output = T>) -> Option<T> {
+    timeout_at(until, work).await.ok()
+}
+
 fn counted(text: String) -> PublishError {
     PublishError::new(PublishErrorKind::Unknown, text)
 }
 
-fn away(error: StoreError) -> PublishError {
+fn unavailable(error: StoreError) -> PublishError {
     PublishError::new(
         PublishErrorKind::Unavailable,
         "the handlers' database is unavailable",
@@ -234,10 +234,7 @@ where
 
     async fn reach(&self) -> Result<(), PublishError> {
         let until = Instant::now() + self.timeout;
-        let begun = self.in_time(until, self.store.begin()).await;
-        let open = begun
-            .ok_or_else(|| self.away("begin a transaction"))?
-            .map_err(away)?;
+        let open = self.begin(until).await?;
         self.roll_back(until, open).await;
         Ok(())
     }

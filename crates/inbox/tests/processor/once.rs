@@ -1,9 +1,16 @@
 //! One effect for each id, whatever comes twice and whatever comes at once.
 
-use std::time::Duration;
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use outbox_engine::RelayConfig;
 use outbox_inbox::Incoming;
+use outbox_message::Topic;
+use outbox_publisher::{Published, Publisher, Router, Run};
 use outbox_store::AfterDeath;
 
 use crate::scene::{PAID, Service, config, relay};
@@ -105,4 +112,47 @@ async fn an_id_that_was_handled_is_no_handled_id_of_another_consumer() {
     let shipping = relay(service.incoming.clone(), shipping, config());
     assert_eq!(shipping.drain().await.unwrap().published, 1);
     assert_eq!(service.calls(), ["o-1", "o-1"]);
+}
+
+/// Notes how many messages each call has.
+#[derive(Debug)]
+struct Noting<P> {
+    processor: P,
+    runs: Arc<Mutex<Vec<usize>>>,
+}
+
+#[async_trait]
+impl<P: Publisher> Publisher for Noting<P> {
+    fn destination<'a>(&'a self, topic: &'a Topic) -> Cow<'a, str> {
+        self.processor.destination(topic)
+    }
+
+    fn longest_run(&self) -> usize {
+        self.processor.longest_run()
+    }
+
+    async fn publish(&self, run: Run<'_>) -> Published {
+        self.runs.lock().unwrap().push(run.messages.len());
+        self.processor.publish(run).await
+    }
+}
+
+#[tokio::test]
+async fn each_message_of_a_key_has_a_call_and_its_time_for_itself() {
+    let service = Service::new();
+    let orders: Vec<String> = (0..40).map(|number| format!("o-{number}")).collect();
+    for order in &orders {
+        service.deliver_keyed(order, "k").await;
+    }
+    let runs = Arc::<Mutex<Vec<usize>>>::default();
+    let noting = Noting {
+        processor: service.processor(),
+        runs: Arc::clone(&runs),
+    };
+    // Through a router too.
+    let router = Router::new().route("*".parse().unwrap(), Arc::new(noting));
+    let report = relay(service.incoming.clone(), router, config()).drain();
+    assert_eq!(report.await.unwrap().published, 40);
+    assert_eq!(*runs.lock().unwrap(), [1; 40]);
+    assert_eq!(service.calls(), orders);
 }
