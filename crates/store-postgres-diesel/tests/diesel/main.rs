@@ -13,6 +13,7 @@ mod schema;
 
 mod blocking;
 mod files;
+mod handling;
 mod opening;
 mod pooler;
 mod saving;

@@ -15,7 +15,7 @@ use tokio::select;
 use crate::scratch::{Scratch, message, request};
 
 /// Polls at most so often and then drops the future, as a caller does that runs out of time.
-async fn give_up_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
+pub(crate) async fn give_up_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = polls;
     poll_fn(|context| {
@@ -38,7 +38,7 @@ struct Number {
 }
 
 /// Asks the only connection of the pool.
-async fn ask(scratch: &Scratch, statement: &str) -> i64 {
+pub(crate) async fn ask(scratch: &Scratch, statement: &str) -> i64 {
     let mut connection = scratch.pool().get().await.unwrap();
     let number: Number = sql_query(statement)
         .get_result(&mut connection)
@@ -47,7 +47,7 @@ async fn ask(scratch: &Scratch, statement: &str) -> i64 {
     number.number
 }
 
-const NO_TRANSACTION: &str = "SELECT (count(*) = 0)::int::bigint FROM pg_stat_activity \
+pub(crate) const NO_TRANSACTION: &str = "SELECT (count(*) = 0)::int::bigint FROM pg_stat_activity \
      WHERE application_name = current_setting('application_name') AND xact_start IS NOT NULL AND pid <> pg_backend_pid()";
 
 #[tokio::test]

@@ -10,6 +10,7 @@
 mod due;
 mod floor;
 mod freeing;
+mod inbox;
 mod invariants;
 mod late;
 mod many;

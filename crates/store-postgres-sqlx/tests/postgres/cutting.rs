@@ -12,7 +12,7 @@ use outbox_store_postgres_sqlx::PostgresConfig;
 use crate::scratch::{Scratch, message, published, request};
 
 /// Drops a future when it waited for the server this many times. `None` if it did not end before.
-async fn cut<T>(work: impl Future<Output = T>, waits: usize) -> Option<T> {
+pub(crate) async fn cut<T>(work: impl Future<Output = T>, waits: usize) -> Option<T> {
     let mut work = pin!(work);
     let mut left = waits;
     std::future::poll_fn(move |context: &mut Context<'_>| {

@@ -4,11 +4,11 @@ mod roles;
 
 use std::{sync::Arc, time::Duration};
 
-use outbox_message::Message;
+use outbox_message::{Message, MessageId};
 use outbox_store::{
-    AfterDeath, CircuitChange, Claim, DeadFilter, DeadPage, DeadPayload, DeathReason,
-    DestinationStop, Due, Entry, LaneSettlement, OutboxOperator, OutboxStore, Outcome, Purge,
-    PurgeMode, Save, SaveOrder, Saved, Settlement, StoreError, Target,
+    AfterDeath, CircuitChange, Claim, Consumer, DeadFilter, DeadPage, DeadPayload, DeathReason,
+    DestinationStop, Due, Entry, Handled, LaneSettlement, OutboxOperator, OutboxStore, Outcome,
+    Purge, PurgeMode, Save, SaveOrder, Saved, Settlement, StoreError, Target,
 };
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp};
 use sqlx::{AssertSqlSafe, Executor, PgPool, error::DatabaseError};
@@ -125,6 +125,20 @@ fn settlements(claim: &Claim, retry: bool) -> Vec<LaneSettlement> {
     claim.lanes.iter().map(lane).collect()
 }
 
+/// What a consumer does in its transaction.
+async fn handle(store: &PostgresStore) {
+    let consumer = Consumer::new("billing").unwrap();
+    let mut tx = store.pool().begin().await.unwrap();
+    for id in ["kept", "forgotten"] {
+        let id = MessageId::new(id).unwrap();
+        let handled = store.once(&mut tx, &consumer, &id).await.unwrap();
+        assert_eq!(handled, Handled::First);
+    }
+    let id = MessageId::new("forgotten").unwrap();
+    assert!(store.forget(&mut tx, &consumer, &id).await.unwrap());
+    tx.commit().await.unwrap();
+}
+
 /// What a relay does, until nothing is due.
 async fn relay(store: &PostgresStore) {
     for round in 0..1_000 {
@@ -163,7 +177,7 @@ async fn operate(store: &PostgresStore) {
     for mode in [PurgeMode::Count, PurgeMode::Delete] {
         let purge = Purge {
             older_than: Duration::ZERO,
-            inbox_older_than: None,
+            inbox_older_than: Some(Duration::MAX),
             limit: 10,
             mode,
         };
@@ -218,12 +232,14 @@ async fn the_grants_of_the_page_are_enough() {
     };
     let writer = roles.store(WRITER, told).await;
     save(&writer).await;
+    handle(&writer).await;
     for statement in SAVE_BY_SQL {
         run(writer.pool(), statement).await.unwrap();
     }
     for retain in [None, Some(Duration::from_hours(1))] {
         let config = PostgresConfig {
             retain,
+            retain_inbox: retain,
             ..PostgresConfig::default()
         };
         let relaying = roles.store(RELAY, config).await;
@@ -262,6 +278,7 @@ async fn the_grants_of_the_page_are_not_too_many() {
     let changes = [
         "DELETE FROM outbox.message",
         "DELETE FROM outbox.saved_id",
+        "UPDATE outbox.inbox SET handled_at = now()",
         "DELETE FROM outbox.dead",
         "UPDATE outbox.message SET topic = 'other'",
         "UPDATE outbox.lane SET holder = NULL",
@@ -278,6 +295,7 @@ async fn the_grants_of_the_page_are_not_too_many() {
         "SELECT setval('outbox.position', 1)",
         "UPDATE outbox.schema_version SET version = 0",
         "INSERT INTO outbox.saved_id VALUES ('a', now())",
+        "INSERT INTO outbox.inbox (consumer, message_id) VALUES ('a', 'b')",
     ];
     let writer = roles.pool(WRITER);
     assert_forbidden(&writer, &reads).await;

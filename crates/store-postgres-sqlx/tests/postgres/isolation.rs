@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use outbox_store::{OutboxStore, Save, SaveError, Saved};
+use outbox_message::MessageId;
+use outbox_store::{Consumer, Handled, OutboxStore, Save, SaveError, Saved};
 use outbox_store_postgres_sqlx::PostgresConfig;
 use sqlx::Executor;
 
@@ -102,4 +103,31 @@ async fn a_save_that_the_server_cannot_order_is_a_conflict() {
         panic!("{conflict:?}");
     };
     assert!(error.to_string().contains("can be tried again"), "{error}");
+}
+
+#[tokio::test]
+async fn i2_a_delivery_that_meets_a_newer_handling_at_a_stricter_level_is_a_conflict() {
+    let (consumer, id) = (
+        Consumer::new("billing").unwrap(),
+        MessageId::new("1").unwrap(),
+    );
+    for isolation in STRICTER {
+        let scratch = with_default(isolation).await;
+        let mut late = scratch.pool().begin().await.unwrap();
+        late.execute("SELECT 1").await.unwrap();
+        let mut early = scratch.pool().begin().await.unwrap();
+        let handled = scratch.store.once(&mut early, &consumer, &id).await;
+        assert_eq!(handled.unwrap(), Handled::First);
+        early.commit().await.unwrap();
+        let conflict = scratch.store.once(&mut late, &consumer, &id).await;
+        assert!(
+            matches!(conflict, Err(SaveError::Conflict(_))),
+            "{isolation}: {conflict:?}"
+        );
+        late.rollback().await.unwrap();
+
+        let mut again = scratch.pool().begin().await.unwrap();
+        let handled = scratch.store.once(&mut again, &consumer, &id).await;
+        assert_eq!(handled.unwrap(), Handled::Duplicate, "{isolation}");
+    }
 }

@@ -7,6 +7,7 @@
 
 mod cutting;
 mod grants;
+mod handling;
 mod isolation;
 mod opening;
 mod pooler;

@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use outbox_message::MessageId;
 use outbox_migrations::{MigrationFile, POSTGRES, Tool, postgres_files};
-use outbox_store::OutboxStore;
+use outbox_store::{Consumer, Handled, OutboxStore};
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore};
 use sqlx::{AssertSqlSafe, Executor, migrate::Migrator, postgres::PgPoolOptions};
 
@@ -133,5 +134,42 @@ async fn an_older_schema_is_brought_up_to_date_with_its_messages() {
     let version = schema.count("SELECT version FROM outbox.schema_version");
     assert_eq!(version.await, POSTGRES.version());
     let store = open(&schema).await;
+    assert_eq!(store.claim(&request(10)).await.unwrap().entries.len(), 1);
+}
+
+/// Version 6 brings the inbox, beside whatever a store of version 5 holds.
+#[tokio::test]
+async fn a_schema_without_an_inbox_gets_one_beside_its_dead_letters() {
+    let schema = TestSchema::new();
+    for up in postgres_files(&schema.name, Tool::Sqlx)[..10]
+        .iter()
+        .step_by(2)
+    {
+        run(&schema, up).await;
+    }
+    let version = "SELECT version FROM outbox.schema_version";
+    assert_eq!(schema.count(version).await, 5);
+    schema
+        .run(
+            "INSERT INTO outbox.message (lane, id, topic, payload) VALUES (0, 'm', 't', '\\x00');
+             INSERT INTO outbox.dead (position, attempts, tries, saved_at, died_at, lane, id, topic, reason, after, payload)
+             SELECT outbox.next_position(), 1, 1, now(), now(), 0, 'd', 't', 'attempts', 'skip', '\\x00'",
+        )
+        .await;
+    PostgresStore::migrate_with(&schema.pool, &schema.name)
+        .await
+        .unwrap();
+    assert_eq!(schema.count(version).await, POSTGRES.version());
+    let store = open(&schema).await;
+    let (consumer, id) = (
+        Consumer::new("billing").unwrap(),
+        MessageId::new("m").unwrap(),
+    );
+    for told in [Handled::First, Handled::Duplicate] {
+        let mut tx = schema.pool.begin().await.unwrap();
+        assert_eq!(store.once(&mut tx, &consumer, &id).await.unwrap(), told);
+        tx.commit().await.unwrap();
+    }
+    assert_eq!(schema.count("SELECT count(*) FROM outbox.dead").await, 1);
     assert_eq!(store.claim(&request(10)).await.unwrap().entries.len(), 1);
 }
