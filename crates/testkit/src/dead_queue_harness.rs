@@ -34,6 +34,11 @@ pub trait DeadQueueHarness: Sized + Send + Sync + 'static {
     /// The payloads that stand in the queue of a topic, in its order. They stay there.
     fn look(&mut self, topic: &Topic) -> impl Future<Output = Vec<String>> + Send;
 
+    /// How many stand there, without taking any even for a moment.
+    fn count(&mut self, topic: &Topic) -> impl Future<Output = usize> + Send {
+        async { self.look(topic).await.len() }
+    }
+
     /// Drops the connections of this moment; new ones are accepted.
     fn cut(&mut self) -> impl Future<Output = ()> + Send;
 }
