@@ -48,6 +48,12 @@ pub const POSTGRES: Schema = Schema {
             sql: include_str!("../postgres/0006_inbox.sql"),
             down: include_str!("../postgres/0006_inbox.down.sql"),
         },
+        Migration {
+            version: 7,
+            name: "the audit of operators",
+            sql: include_str!("../postgres/0007_audit.sql"),
+            down: include_str!("../postgres/0007_audit.down.sql"),
+        },
     ],
 };
 

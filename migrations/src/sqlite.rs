@@ -31,6 +31,12 @@ pub const SQLITE: Schema = Schema {
             sql: include_str!("../sqlite/0004_inbox.sql"),
             down: include_str!("../sqlite/0004_inbox.down.sql"),
         },
+        Migration {
+            version: 5,
+            name: "the audit of operators",
+            sql: include_str!("../sqlite/0005_audit.sql"),
+            down: include_str!("../sqlite/0005_audit.down.sql"),
+        },
     ],
 };
 

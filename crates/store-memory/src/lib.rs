@@ -42,6 +42,7 @@
 //! # }
 //! ```
 
+mod audit;
 mod blocks;
 mod claim;
 mod clock;
@@ -52,6 +53,7 @@ mod line;
 mod locks;
 mod operator;
 mod published;
+mod replay;
 mod saved_ids;
 mod settle;
 mod state;

@@ -1,17 +1,19 @@
 //! The operator side: dead letters are listed, made pending again or dropped, a waiting key is made due, topics are paused, and what is kept is purged.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, PurgeMode, Purged,
-    Status, Stepped, StoreError,
+    Action, AuditLine, AuditPage, Command, DeadFilter, DeadLetter, DeadPage, DeadPayload,
+    OutboxOperator, Purge, PurgeMode, Purged, Replay, ReplayMode, Replayed, Status, Stepped,
+    StoreError,
 };
 
 use crate::{
     MemoryStore,
     blocks::{Block, Reason},
+    clock::until,
     state::{DeadRow, Row, State},
 };
 
@@ -23,7 +25,9 @@ impl OutboxOperator for MemoryStore {
 
     async fn count_dead(&self, filter: &DeadFilter) -> Result<(u64, Option<Position>), StoreError> {
         Ok(self.with(|state| {
-            let all = state.dead.iter().filter(|(_, dead)| matches(filter, dead));
+            let now = state.clock.now_ms();
+            let all = state.dead.iter();
+            let all = all.filter(|(_, dead)| matches(filter, dead, now));
             all.fold((0, None), |(count, _), (at, _)| (count + 1, Some(*at)))
         }))
     }
@@ -41,28 +45,71 @@ impl OutboxOperator for MemoryStore {
     }
 
     async fn redrive(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
-        Ok(self.with_hint(|state| state.step(page, State::redrive)))
+        Ok(self.with_hint(|state| {
+            let stepped = state.step(page, State::redrive);
+            self.note(state, Action::Redrive, stepped.count);
+            stepped
+        }))
     }
 
     async fn discard(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
-        Ok(self.with_hint(|state| state.step(page, State::discard)))
+        Ok(self.with_hint(|state| {
+            let stepped = state.step(page, State::discard);
+            self.note(state, Action::Discard, stepped.count);
+            stepped
+        }))
     }
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
-        Ok(self.with_hint(|state| state.retry_now(key)))
+        Ok(self.with_hint(|state| {
+            let retried = state.retry_now(key);
+            self.note(state, Action::RetryNow, usize::from(retried));
+            retried
+        }))
     }
 
     async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
-        self.with(|state| state.stops.pause(topic, time, state.clock.now_ms()));
+        self.with(|state| {
+            state.stops.pause(topic, time, state.clock.now_ms());
+            self.note(state, Action::Pause, 1);
+        });
         Ok(())
     }
 
     async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
-        Ok(self.with_hint(|state| state.stops.end(topic, state.clock.now_ms())))
+        Ok(self.with_hint(|state| {
+            let ended = state.stops.end(topic, state.clock.now_ms());
+            self.note(state, Action::Resume, usize::from(ended));
+            ended
+        }))
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        self.with(|state| state.purge(purge))
+        self.with(|state| {
+            let purged = state.purge(purge)?;
+            if purge.mode == PurgeMode::Delete {
+                self.note(state, Action::Purge, rows(&purged));
+            }
+            Ok(purged)
+        })
+    }
+
+    async fn replay(&self, replay: &Replay) -> Result<Replayed, StoreError> {
+        Ok(self.with_hint(|state| {
+            let replayed = state.replay(replay);
+            if replay.mode == ReplayMode::Save {
+                self.note(state, Action::Replay, replayed.count);
+            }
+            replayed
+        }))
+    }
+
+    fn audited(&self, command: &Command) -> Arc<dyn OutboxOperator> {
+        Arc::new(self.on_behalf(command))
+    }
+
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditLine>, StoreError> {
+        Ok(self.with(|state| state.audit.list(page)))
     }
 }
 
@@ -118,10 +165,11 @@ impl State {
             .after
             .map_or(i64::MIN, |after| after.0.saturating_add(1));
         let upto = page.upto.unwrap_or(Position(i64::MAX));
+        let now = self.clock.now_ms();
         self.dead
             .range(Position(after)..)
             .take_while(move |(at, _)| **at <= upto)
-            .filter(|(_, dead)| matches(&page.filter, dead))
+            .filter(move |(_, dead)| matches(&page.filter, dead, now))
             .take(page.limit)
             .map(|(at, dead)| (*at, dead))
     }
@@ -203,7 +251,7 @@ impl State {
     }
 }
 
-fn matches(filter: &DeadFilter, dead: &DeadRow) -> bool {
+fn matches(filter: &DeadFilter, dead: &DeadRow, now: i64) -> bool {
     let message = &dead.row.message;
     let key = message.key.as_ref().map(AsRef::as_ref);
     filter.id.as_ref().is_none_or(|id| *id == message.id)
@@ -215,6 +263,18 @@ fn matches(filter: &DeadFilter, dead: &DeadRow) -> bool {
             .key
             .as_deref()
             .is_none_or(|wanted| key == Some(wanted))
+        && filter
+            .reason
+            .is_none_or(|reason| reason.as_str() == dead.reason)
+        && filter
+            .older_than
+            .is_none_or(|age| until(now, dead.died_at) >= age)
+}
+
+/// How many rows a purge removed.
+fn rows(purged: &Purged) -> usize {
+    let rows = purged.published + purged.ids + purged.inbox;
+    usize::try_from(rows).unwrap_or(usize::MAX)
 }
 
 fn letter(position: Position, dead: &DeadRow, payload: DeadPayload) -> DeadLetter {

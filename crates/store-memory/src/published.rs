@@ -1,8 +1,9 @@
 //! Published messages, as long as they are kept.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::Bound, time::Duration};
 
-use outbox_message::{Delivery, Lane, Position};
+use outbox_message::{Delivery, Lane, Message, Position};
+use outbox_store::PublishedPlace;
 
 use crate::{clock::millis, state::Row};
 
@@ -44,6 +45,23 @@ impl Published {
             .collect();
         published.sort_by_key(|delivery| delivery.position);
         published
+    }
+
+    /// Those after one place and up to another, in the order of publishing.
+    pub(crate) fn between(
+        &self,
+        after: PublishedPlace,
+        upto: PublishedPlace,
+    ) -> impl Iterator<Item = (PublishedPlace, &Message)> {
+        let key = |place: PublishedPlace| (place.at, Position(place.number));
+        // A range must not end before it begins.
+        let end = Bound::Included(key(upto).max(key(after)));
+        self.rows
+            .range((Bound::Excluded(key(after)), end))
+            .map(|((at, position), row)| {
+                let number = position.0;
+                (PublishedPlace { at: *at, number }, &row.1.message)
+            })
     }
 
     /// How many were published at least this long ago, but no more than `limit`.

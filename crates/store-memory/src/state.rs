@@ -10,6 +10,7 @@ use outbox_message::{Delivery, Lane, LaneToken, Lanes, Message, OrderingKey, Pos
 use outbox_store::{AfterDeath, Circuit, Entry, Unreadable};
 
 use crate::{
+    audit::Audit,
     blocks::{Block, Blocks, Reason},
     clock::{Clock, until},
     damage::Damage,
@@ -128,6 +129,7 @@ pub(crate) struct State {
     pub(crate) dead: BTreeMap<Position, DeadRow>,
     pub(crate) published: Published,
     pub(crate) saved_ids: SavedIds,
+    pub(crate) audit: Audit,
     pub(crate) inbox: Inbox,
     /// Recorded starts in careful service, by the holder who recorded them (F6).
     pub(crate) starts: BTreeMap<(Lane, Position), BTreeSet<Arc<str>>>,
@@ -155,6 +157,7 @@ impl State {
             dead: BTreeMap::new(),
             published: Published::new(retain.published),
             saved_ids: SavedIds::default(),
+            audit: Audit::default(),
             inbox: Inbox::new(retain.inbox),
             starts: BTreeMap::new(),
             circuits: BTreeMap::new(),
@@ -163,6 +166,10 @@ impl State {
             last_tx: 0,
             last_turn: 0,
         }
+    }
+
+    pub(crate) fn last_position(&self) -> Position {
+        Position(self.last_position)
     }
 
     pub(crate) fn draw_position(&mut self) -> Position {

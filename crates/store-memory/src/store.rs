@@ -9,8 +9,8 @@ use std::{
 use async_trait::async_trait;
 use outbox_message::{Delivery, LaneToken, Lanes, MessageId, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, OutboxStore,
-    Outcome, Settlement, StoreError,
+    CircuitChange, Claim, ClaimRequest, Command, DestinationStop, LaneSettled, LaneSettlement,
+    OutboxStore, Outcome, Settlement, StoreError,
 };
 
 use crate::{
@@ -28,6 +28,8 @@ const REMOVED_PER_STEP: usize = 1_000;
 pub struct MemoryStore {
     pub(crate) shared: Arc<Mutex<State>>,
     lanes: Lanes,
+    /// On whose behalf an operator works through this handle.
+    pub(crate) command: Option<Arc<Command>>,
 }
 
 /// How a [`MemoryStore`] is made.
@@ -91,6 +93,7 @@ impl MemoryStore {
         Self {
             shared: Arc::new(Mutex::new(State::new(config.lanes, clock, retain))),
             lanes: config.lanes,
+            command: None,
         }
     }
 
@@ -112,6 +115,14 @@ impl MemoryStore {
     /// The store's time, in milliseconds since 1970-01-01 UTC.
     pub fn now_unix_ms(&self) -> i64 {
         self.with(|state| state.clock.now_ms())
+    }
+
+    /// A handle through which changes are noted in the audit.
+    pub(crate) fn on_behalf(&self, command: &Command) -> Self {
+        Self {
+            command: Some(Arc::new(command.clone())),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {

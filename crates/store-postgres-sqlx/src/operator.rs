@@ -1,12 +1,12 @@
 //! The operator side of the port: the shared store does it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
-    StoreError,
+    AuditLine, AuditPage, Command, DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator,
+    Purge, Purged, Replay, Replayed, Status, Stepped, StoreError,
 };
 
 use crate::PostgresStore;
@@ -51,5 +51,17 @@ impl OutboxOperator for PostgresStore {
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         self.0.purge(purge).await
+    }
+
+    async fn replay(&self, replay: &Replay) -> Result<Replayed, StoreError> {
+        self.0.replay(replay).await
+    }
+
+    fn audited(&self, command: &Command) -> Arc<dyn OutboxOperator> {
+        self.0.audited(command)
+    }
+
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditLine>, StoreError> {
+        self.0.audit(page).await
     }
 }

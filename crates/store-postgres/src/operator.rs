@@ -1,25 +1,31 @@
 //! The operator side: status, dead letters, redrive, discard, retry now, pause, resume, purge.
 
+mod audit;
 mod dead;
+mod replay;
 mod status;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{OrderingKey, Position, Topic};
 use outbox_store::{
-    DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Purge, Purged, Status, Stepped,
+    Action, AuditLine, AuditPage, Command, DeadFilter, DeadLetter, DeadPage, DeadPayload,
+    OutboxOperator, Purge, PurgeMode, Purged, Replay, ReplayMode, Replayed, Status, Stepped,
     StoreError,
 };
 
 use crate::{
+    procedure::Procedure,
     session::Database,
     store::Relaying,
     topic::{Pause, Resume},
     upkeep,
 };
 
+use audit::{Done, ListAudit, Noted};
 use dead::{CountDead, Discard, ListDead, Redrive, RetryNow};
+use replay::Replaying;
 use status::ReadStatus;
 
 #[async_trait]
@@ -41,26 +47,78 @@ impl<D: Database> OutboxOperator for Relaying<D> {
     }
 
     async fn redrive(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
-        self.run(Redrive(page)).await
+        self.change(Action::Redrive, Redrive(page), |stepped| stepped.count)
+            .await
     }
 
     async fn discard(&self, page: &DeadPage) -> Result<Stepped, StoreError> {
-        self.run(Discard(page)).await
+        self.change(Action::Discard, Discard(page), |stepped| stepped.count)
+            .await
     }
 
     async fn retry_now(&self, key: &OrderingKey) -> Result<bool, StoreError> {
-        self.run(RetryNow(key)).await
+        self.change(Action::RetryNow, RetryNow(key), |due| usize::from(*due))
+            .await
     }
 
     async fn pause(&self, topic: &Topic, time: Option<Duration>) -> Result<(), StoreError> {
-        self.run(Pause { topic, time }).await
+        self.change(Action::Pause, Pause { topic, time }, |()| 1)
+            .await
     }
 
     async fn resume(&self, topic: &Topic) -> Result<bool, StoreError> {
-        self.run(Resume(topic)).await
+        self.change(Action::Resume, Resume(topic), |ended| usize::from(*ended))
+            .await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        upkeep::purge(self, purge).await
+        let purged = upkeep::purge(self, purge).await?;
+        if self.command.is_some() && purge.mode == PurgeMode::Delete {
+            let rows = purged.published + purged.ids + purged.inbox;
+            let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+            self.change(Action::Purge, Done, move |()| rows).await?;
+        }
+        Ok(purged)
+    }
+
+    async fn replay(&self, replay: &Replay) -> Result<Replayed, StoreError> {
+        match replay.mode {
+            ReplayMode::Count => self.run(Replaying(replay)).await,
+            ReplayMode::Save => {
+                self.change(Action::Replay, Replaying(replay), |done| done.count)
+                    .await
+            }
+        }
+    }
+
+    fn audited(&self, command: &Command) -> Arc<dyn OutboxOperator> {
+        Arc::new(self.on_behalf(command))
+    }
+
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditLine>, StoreError> {
+        self.run(ListAudit(page)).await
+    }
+}
+
+impl<D: Database> Relaying<D> {
+    /// Makes a change, and notes in its transaction how many it concerned, if it is made on behalf of a command.
+    async fn change<P>(
+        &self,
+        action: Action,
+        change: P,
+        count: impl Fn(&P::Output) -> usize + Send + Sync,
+    ) -> Result<P::Output, StoreError>
+    where
+        P: Procedure,
+        P::Output: Sync,
+    {
+        let command = self.command.as_deref();
+        self.run(Noted {
+            change,
+            action,
+            command,
+            count,
+        })
+        .await
     }
 }

@@ -8,7 +8,7 @@ mod pending;
 use outbox_message::{Message, OrderingKey, Position};
 use outbox_store::{Save, SaveError, Saved, adapter::encode_headers};
 
-pub(crate) use batch::save_all as insert_all;
+pub(crate) use batch::MAX_STATEMENT_BYTES;
 pub use pending::pending;
 
 use crate::{
@@ -99,13 +99,13 @@ async fn plain<S: Session>(
 }
 
 /// The lane of a message with a key; without one the statement draws it at random.
-fn lane_for(message: &Message) -> Option<i64> {
+pub(crate) fn lane_for(message: &Message) -> Option<i64> {
     message
         .ordering_key()
         .map(|key: OrderingKey| i64::from(key.lane(LANES).0))
 }
 
 /// Whether relays that listen are told.
-fn notifies(config: &PostgresConfig) -> bool {
+pub(crate) fn notifies(config: &PostgresConfig) -> bool {
     config.wake_up == WakeUp::Notify
 }

@@ -6,19 +6,20 @@
 
 mod fates;
 mod fence;
+mod notices;
 mod statements;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use outbox_message::OrderingKey;
 use outbox_store::{
-    LaneSettled, LaneSettlement, Save,
-    adapter::{Confirmed, Failed, Plan, confirmed, fences, plan},
+    LaneSettled, LaneSettlement,
+    adapter::{Confirmed, Plan, confirmed, fences, plan},
 };
 
 use crate::{
-    config::PostgresConfig, failure::Failure, procedure::Procedure, save::insert_all,
-    session::Session, statements::Statements,
+    config::PostgresConfig, failure::Failure, procedure::Procedure, session::Session,
+    statements::Statements,
 };
 
 use fates::Fates;
@@ -69,25 +70,6 @@ impl Procedure for Settling<'_> {
             .map(|(lane, held)| work.settled(lane, *held))
             .collect())
     }
-}
-
-/// Saves the notices of the deaths that were just recorded: those of rows that had the tries they were claimed with, under the lock of their lane. So a
-/// settlement sent again finds no such row and saves nothing, and one that is rolled back takes its notices with it.
-///
-/// They go the way of every save: positions come from the sequence, and no other lane is locked, so that nothing is added to the order of locks. The transaction
-/// has had its number since it locked the lanes, before it draws, as `lane.floor` wants it.
-async fn save_notices<S: Session>(
-    session: &mut S,
-    statements: &Statements,
-    config: &PostgresConfig,
-    dead: &[&Failed<'_>],
-) -> Result<(), Failure<S::Error>> {
-    let notices: Vec<Save<'_>> = dead
-        .iter()
-        .filter_map(|failed| failed.notice.map(Save::from))
-        .collect();
-    insert_all(session, statements, config, &notices).await?;
-    Ok(())
 }
 
 /// A settlement in the making. Messages are named by lane and position.
@@ -156,7 +138,7 @@ impl<'a> Work<'a> {
         statements::schedule(session, statements, &scheduled).await?;
         statements::bury(session, statements, &dead).await?;
         statements::block_keys(session, statements, &blocks).await?;
-        save_notices(session, statements, config, &dead).await
+        notices::save(session, statements, config, &dead).await
     }
 
     /// Lets keys go on of which a message that was set aside is gone, unless they wait for another.

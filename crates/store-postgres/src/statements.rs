@@ -61,6 +61,7 @@ statements! {
     fence,
     fence_keep,
     free_keys,
+    save_notices,
     schedule,
     take_marks_back,
     // Leases.
@@ -102,6 +103,8 @@ statements! {
     inbox_once,
     inbox_purge,
     // Operators.
+    audit_note,
+    audit_page,
     begin_read,
     dead_count_all,
     dead_count_id,
@@ -113,6 +116,8 @@ statements! {
     discard,
     lock_lanes,
     redrive,
+    replay,
+    replay_page,
     retry_now,
     // Status.
     status_blocked,

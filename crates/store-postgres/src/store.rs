@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use outbox_store::StoreError;
+use outbox_store::{Command, StoreError};
 
 use crate::{
     config::PostgresConfig,
@@ -18,18 +18,31 @@ const TRIES: u32 = 5;
 /// The relay and operator side of a Postgres store. An adapter wraps it and adds the writer side of its driver.
 #[derive(Debug)]
 pub struct Relaying<D> {
-    pub(crate) database: D,
+    pub(crate) database: Arc<D>,
     pub(crate) statements: Arc<Statements>,
     pub(crate) config: PostgresConfig,
+    /// On whose behalf an operator works through this handle.
+    pub(crate) command: Option<Arc<Command>>,
 }
 
 impl<D: Database> Relaying<D> {
     /// A store on this database; nothing is asked of it yet.
     pub fn new(database: D, config: PostgresConfig) -> Self {
         Self {
-            database,
+            database: Arc::new(database),
             statements: Arc::new(Statements::new(&config.schema)),
             config,
+            command: None,
+        }
+    }
+
+    /// A handle through which changes are noted in the audit.
+    pub(crate) fn on_behalf(&self, command: &Command) -> Self {
+        Self {
+            database: Arc::clone(&self.database),
+            statements: Arc::clone(&self.statements),
+            config: self.config.clone(),
+            command: Some(Arc::new(command.clone())),
         }
     }
 

@@ -1,9 +1,9 @@
 //! The store itself: a pool, a few settings, and how it is opened. What it does stands in the other modules.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use outbox_message::MAX_PAYLOAD_BYTES;
-use outbox_store::StoreError;
+use outbox_store::{Command, StoreError};
 use sqlx::SqlitePool;
 
 use crate::{connect, schema};
@@ -13,6 +13,8 @@ use crate::{connect, schema};
 pub struct SqliteStore {
     pub(crate) pool: SqlitePool,
     pub(crate) config: SqliteConfig,
+    /// On whose behalf an operator works through this handle.
+    pub(crate) command: Option<Arc<Command>>,
 }
 
 /// Settings of an [`SqliteStore`].
@@ -73,7 +75,11 @@ impl SqliteStore {
         connect::check_file(&pool).await?;
         schema::check(&pool).await?;
         connect::check_writable(&pool).await?;
-        Ok(Self { pool, config })
+        Ok(Self {
+            pool,
+            config,
+            command: None,
+        })
     }
 
     /// The pool that the relay and operator side use.

@@ -23,23 +23,23 @@ const MOST_MS: i64 = i64::MAX / 4;
 
 /// Pauses a topic.
 pub(crate) async fn pause(
-    pool: &SqlitePool,
+    tx: &mut SqliteConnection,
     topic: &Topic,
     time: Option<Duration>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(include_str!("sql/pause.sql"))
         .bind(topic.as_str())
         .bind(time.map(|time| millis(time).min(MOST_MS)))
-        .execute(pool)
+        .execute(tx)
         .await?;
     Ok(())
 }
 
 /// Ends the stop of a topic. `false` if it is not stopped.
-pub(crate) async fn resume(pool: &SqlitePool, topic: &Topic) -> Result<bool, sqlx::Error> {
+pub(crate) async fn resume(tx: &mut SqliteConnection, topic: &Topic) -> Result<bool, sqlx::Error> {
     let done = sqlx::query(include_str!("sql/resume.sql"))
         .bind(topic.as_str())
-        .execute(pool)
+        .execute(tx)
         .await?;
     Ok(done.rows_affected() > 0)
 }

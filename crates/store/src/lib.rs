@@ -12,11 +12,13 @@
 //! suite of `outbox-testkit`.
 
 pub mod adapter;
+mod audit;
 mod claim;
 mod error;
 mod inbox;
 mod operator;
 mod purge;
+mod replay;
 mod save;
 mod settle;
 mod status;
@@ -24,11 +26,13 @@ mod store;
 mod topic;
 mod writer;
 
+pub use audit::{Action, AuditLine, AuditPage, Command};
 pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, Unreadable};
 pub use error::{BoxError, SaveError, StoreError};
 pub use inbox::{Consumer, Handled, InboxWriter, SyncInboxWriter, Transactions};
 pub use operator::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Stepped};
 pub use purge::{Purge, PurgeMode, Purged};
+pub use replay::{PublishedFilter, PublishedPlace, REPLAY_HEADER, Replay, ReplayMode, Replayed};
 pub use save::{Due, Save, SaveOrder, Saved};
 pub use settle::{
     AfterDeath, DeathReason, LaneSettled, LaneSettlement, MAX_DELAY, MAX_ERROR_BYTES, Outcome,

@@ -1,11 +1,14 @@
 //! The operator side of the port: what people do with a store.
 
-use std::{fmt::Debug, time::Duration};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{MessageId, OrderingKey, Position, Topic};
 
-use crate::{AfterDeath, Purge, Purged, Status, StoreError};
+use crate::{
+    AfterDeath, AuditLine, AuditPage, Command, DeathReason, Purge, Purged, Replay, Replayed,
+    Status, StoreError,
+};
 
 /// What operators need of a store.
 ///
@@ -18,6 +21,11 @@ use crate::{AfterDeath, Purge, Purged, Status, StoreError};
 /// * **A5** A purge deletes published messages of the age asked, ids whose time is over, and, if asked, ids of messages handled that long ago, and nothing
 ///   else; a step is bounded, and repeated steps come to an end. That nothing is kept is no error.
 /// * **A6** A paused topic stays stopped (S14) until it is resumed or its time is over, whatever relays say of its destination.
+/// * **A7** A replay saves published messages that are kept again, in the order of publishing: the same id, payload, key and headers, and the header
+///   [`REPLAY_HEADER`](crate::REPLAY_HEADER) once, at a new position at the tail, with no attempts and tries. Those that are kept stay as they are. A step is
+///   bounded, repeated steps come to an end, and none of them meets what the walk itself had published. Remembered ids (C3) do not matter to it.
+/// * **A8** Each change by an operator who is [`audited`](Self::audited) grows the command's line of the audit, in the transaction of the change; of a
+///   purge that is several transactions, in the last of the step. What is only counted or shown leaves no line.
 #[async_trait]
 pub trait OutboxOperator: Debug + Send + Sync + 'static {
     /// The state of the store. It counts, so its cost grows with the backlog.
@@ -51,6 +59,15 @@ pub trait OutboxOperator: Debug + Send + Sync + 'static {
     /// Deletes old published messages, if they are kept, and forgets ids whose time is over, and ids of the inbox if it is asked to.
     /// Refuses with [`StoreError::DeadLetterNeedsInbox`] to forget what a dead letter may need, and does nothing else then either.
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;
+
+    /// Saves published messages that are kept again.
+    async fn replay(&self, replay: &Replay) -> Result<Replayed, StoreError>;
+
+    /// The same operator on behalf of a command, which the audit tells of (A8).
+    fn audited(&self, command: &Command) -> Arc<dyn OutboxOperator>;
+
+    /// Lines of the audit, the newest first.
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditLine>, StoreError>;
 }
 
 /// Which dead letters; an empty filter matches all.
@@ -62,6 +79,10 @@ pub struct DeadFilter {
     pub topic: Option<String>,
     /// Only this key.
     pub key: Option<String>,
+    /// Only those that died for this reason.
+    pub reason: Option<DeathReason>,
+    /// Only those that died at least this long ago, by the store's clock.
+    pub older_than: Option<Duration>,
 }
 
 /// A bounded part of the dead letters that match, in position order.

@@ -1,5 +1,6 @@
 //! The cases of the conformance suite, one file for each noun. Each is named as a sentence that begins with the rule or the field case it tests.
 
+pub mod audit;
 pub mod busy;
 pub mod careful;
 pub mod dead;
@@ -15,6 +16,7 @@ pub mod operators;
 pub mod order;
 pub mod poison;
 pub mod probe;
+pub mod replay;
 pub mod retention;
 pub mod retry;
 pub mod scheduled;

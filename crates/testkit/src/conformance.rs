@@ -147,6 +147,7 @@ macro_rules! conformance {
                 case22_redrive_goes_in_bounded_pages_once,
                 case22_a_walk_does_not_meet_what_died_meanwhile,
                 case22_filters_choose_letters,
+                case22_letters_are_chosen_by_reason_and_age,
                 o9_each_letter_keeps_its_own_policy;
             notice:
                 s16_a_death_saves_its_notice_verbatim,
@@ -157,6 +158,19 @@ macro_rules! conformance {
                 s16_a_head_that_dies_after_waiting_saves_its_notice,
                 s16_each_death_of_a_redriven_message_has_its_notice,
                 s16_many_deaths_of_a_settlement_each_have_their_notice;
+            replay:
+                a7_published_messages_are_saved_again_as_they_were,
+                a7_a_walk_is_bounded_and_meets_each_message_once,
+                a7_filters_choose_published_messages,
+                a7_what_is_counted_stays_where_it_is,
+                a7_a_replay_of_a_replay_is_marked_once,
+                a7_a_remembered_id_is_replayed_all_the_same,
+                a7_a_store_that_keeps_nothing_replays_nothing;
+            audit:
+                a8_a_command_has_one_line_that_grows_with_its_steps,
+                a8_every_kind_of_change_leaves_a_line,
+                a8_what_changes_nothing_leaves_no_line,
+                a8_lines_come_in_pages_the_newest_first;
             leases:
                 case13_a_crash_hands_the_message_out_again,
                 d2_a_partial_settlement_keeps_the_lane,

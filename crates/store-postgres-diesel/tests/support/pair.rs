@@ -1,13 +1,14 @@
 //! The writer of one store beside the relay side of another, on one database: what one saves the other relays.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use outbox_message::{LaneToken, Lanes, Message, MessageId, OrderingKey, Position, Topic};
 use outbox_store::{
-    CircuitChange, Claim, ClaimRequest, Consumer, DeadFilter, DeadLetter, DeadPage, DeadPayload,
-    DestinationStop, Handled, InboxWriter, LaneSettled, LaneSettlement, OutboxOperator,
-    OutboxStore, OutboxWriter, Purge, Purged, Save, SaveError, Saved, Status, Stepped, StoreError,
+    AuditLine, AuditPage, CircuitChange, Claim, ClaimRequest, Command, Consumer, DeadFilter,
+    DeadLetter, DeadPage, DeadPayload, DestinationStop, Handled, InboxWriter, LaneSettled,
+    LaneSettlement, OutboxOperator, OutboxStore, OutboxWriter, Purge, Purged, Replay, Replayed,
+    Save, SaveError, Saved, Status, Stepped, StoreError,
 };
 
 pub(crate) struct Pair<W, R> {
@@ -152,5 +153,17 @@ impl<W: Send + Sync + 'static, R: OutboxOperator> OutboxOperator for Pair<W, R> 
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         self.relays.purge(purge).await
+    }
+
+    async fn replay(&self, replay: &Replay) -> Result<Replayed, StoreError> {
+        self.relays.replay(replay).await
+    }
+
+    fn audited(&self, command: &Command) -> Arc<dyn OutboxOperator> {
+        self.relays.audited(command)
+    }
+
+    async fn audit(&self, page: &AuditPage) -> Result<Vec<AuditLine>, StoreError> {
+        self.relays.audit(page).await
     }
 }

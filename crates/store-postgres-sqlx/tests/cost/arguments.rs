@@ -94,6 +94,10 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "block_keys" => vec![ints(&line.lanes), texts(&line.topics), texts(&line.keys), ints(&line.positions), each("bigint[]", "bigint", "1000")],
         "complete_care" => vec![lanes(), of_lanes("bigint[]", "bigint", "1")],
         "take_marks_back" => vec![ints(&line.lanes), ints(&line.positions), each("text[]", "text", "'gone'")],
+        "save_notices" => vec![
+            ints(&line.lanes), ids(&line.ids), texts(&line.topics), texts(&line.keys), each("text[]", "text", "NULL"), each("text[]", "text", "NULL"),
+            each("bytea[]", "bytea", "''"), flag(false), text("outbox"),
+        ],
         // Leases.
         "extend" => vec![lanes(), of_lanes("bigint[]", "bigint", "0"), of_lanes("text[]", "text", "'holder'"), int(30_000)],
         "start_mark" => vec![int(one.0), int(0), text("holder"), int(one.1)],
@@ -123,16 +127,23 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "forget_published" | "purge_published" | "purge_count" | "status_horizon" => vec![int(1_000), int(1_000)],
         "drop_partitions" => vec![int(1_000), int(16)],
         // Operators.
+        "audit_note" => vec![text("command"), text("redrive"), text("ann"), text("{}"), int(1)],
+        "audit_page" => vec![int(i64::MAX), int(100)],
+        // Some days before and some after: the first of what is published on the second day, and the eighth message.
+        "replay" => vec![ints("'{1577836800080000}'"), ints("'{8}'"), texts("'{[]}'")],
+        "replay_page" => vec![
+            int(1_577_923_200_000_000), int(0), argument("bigint", "NULL"), int(i64::MAX), int(5_000), text("published-1"), null(), null(),
+        ],
         "lock_lanes" => vec![lanes()],
         "dead_letters" => vec![ints(&dead.positions), flag(true)],
         "redrive" | "discard" => vec![ints(&dead.positions)],
         "retry_now" => vec![text("orders"), text("waiting-1")],
-        "dead_count_all" => vec![null(), null(), null()],
-        "dead_count_id" => vec![text("dead-1"), null(), null()],
-        "dead_count_key" => vec![null(), text("orders"), text("dead-1")],
-        "dead_page_all" => vec![null(), null(), null(), int(0), int(i64::MAX), int(100)],
-        "dead_page_id" => vec![text("dead-1"), null(), null(), int(0), int(i64::MAX), int(100)],
-        "dead_page_key" => vec![null(), text("orders"), text("dead-1"), int(0), int(i64::MAX), int(100)],
+        "dead_count_all" => vec![null(), null(), null(), null(), argument("bigint", "NULL")],
+        "dead_count_id" => vec![text("dead-1"), null(), null(), null(), argument("bigint", "NULL")],
+        "dead_count_key" => vec![null(), text("orders"), text("dead-1"), null(), argument("bigint", "NULL")],
+        "dead_page_all" => vec![null(), null(), null(), int(0), int(i64::MAX), int(100), null(), argument("bigint", "NULL")],
+        "dead_page_id" => vec![text("dead-1"), null(), null(), int(0), int(i64::MAX), int(100), null(), argument("bigint", "NULL")],
+        "dead_page_key" => vec![null(), text("orders"), text("dead-1"), int(0), int(i64::MAX), int(100), null(), argument("bigint", "NULL")],
         _ => panic!("{name} has no arguments here: what it costs is not known"),
     }
 }

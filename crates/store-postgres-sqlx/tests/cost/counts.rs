@@ -133,7 +133,7 @@ async fn p1_notices_of_deaths_cost_one_statement_more_whatever_their_number() {
                 )),
             })
             .await;
-        let expected = ["fence", "count_failures", "bury", "save_all"];
+        let expected = ["fence", "count_failures", "bury", "save_notices"];
         assert_eq!(settled, run(&expected), "{size}");
     }
 }

@@ -45,10 +45,17 @@ const BATCHES: [&str; 3] = ["begin", "begin_migration", "begin_read"];
 const LISTS_ALL: &str = "pending";
 
 /// In the transaction of whoever saves or handles, with that one's settings.
-const SAVES: [&str; 5] = ["inbox_forget", "inbox_once", "lock_order", "save", "save_all"];
+const SAVES: [&str; 5] = [
+    "inbox_forget",
+    "inbox_once",
+    "lock_order",
+    "save",
+    "save_all",
+];
 
 /// In transactions that only read, for people.
-const READS: [&str; 14] = [
+const READS: [&str; 15] = [
+    "audit_page",
     "dead_count_all",
     "dead_count_id",
     "dead_count_key",
@@ -127,6 +134,8 @@ fn allowed(name: &str) -> Allowed {
         "status_topics" | "status_moment" | "status_blocked" | "dead_count_all" => None,
         // They look at 10,000 rows: behind a line that is all of one key, or of eight lanes together.
         "read_line" | "look_ahead" | "look_line" => Some(11_000.0),
+        // It looks at 5,000 published messages.
+        "replay_page" => Some(6_000.0),
         _ => Some(2_000.0),
     };
     Allowed {

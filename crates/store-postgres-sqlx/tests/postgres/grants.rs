@@ -6,9 +6,10 @@ use std::{sync::Arc, time::Duration};
 
 use outbox_message::{Message, MessageId};
 use outbox_store::{
-    AfterDeath, CircuitChange, Claim, Consumer, DeadFilter, DeadPage, DeadPayload, DeathReason,
-    DestinationStop, Due, Entry, Handled, LaneSettlement, OutboxOperator, OutboxStore, Outcome,
-    Purge, PurgeMode, Save, SaveOrder, Saved, Settlement, StoreError, Target,
+    AfterDeath, AuditPage, CircuitChange, Claim, Command, Consumer, DeadFilter, DeadPage,
+    DeadPayload, DeathReason, DestinationStop, Due, Entry, Handled, LaneSettlement, OutboxOperator,
+    OutboxStore, Outcome, PublishedFilter, Purge, PurgeMode, Replay, ReplayMode, Save, SaveOrder,
+    Saved, Settlement, StoreError, Target,
 };
 use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp};
 use sqlx::{AssertSqlSafe, Executor, PgPool, error::DatabaseError};
@@ -94,7 +95,7 @@ fn settlements(claim: &Claim, retry: bool) -> Vec<LaneSettlement> {
         reason: DeathReason::Permanent,
         error: "no".into(),
         after,
-        notice: None,
+        notice: Some(Box::new(Message::new("t.dlq", "told").unwrap())),
     };
     let outcome = |position: i64| match position % 6 {
         _ if !retry => Outcome::Published,
@@ -174,6 +175,18 @@ async fn operate(store: &PostgresStore) {
     assert!(store.discard(&all_dead()).await.unwrap().count > 0);
     let key = message(Some("a"), "a").ordering_key().unwrap();
     store.retry_now(&key).await.unwrap();
+    let operator = store.audited(&Command::new("ann", "{}"));
+    for mode in [ReplayMode::Count, ReplayMode::Save] {
+        let replay = Replay {
+            filter: PublishedFilter::default(),
+            after: None,
+            upto: None,
+            limit: 10,
+            mode,
+        };
+        let replayed = operator.replay(&replay).await.unwrap();
+        assert_eq!(replayed.count > 0, store.config().retain.is_some());
+    }
     for mode in [PurgeMode::Count, PurgeMode::Delete] {
         let purge = Purge {
             older_than: Duration::ZERO,
@@ -221,6 +234,11 @@ async fn look(store: &PostgresStore) {
     assert!(dead > 0);
     let letters = store.dead_letters(&all_dead(), DeadPayload::Include).await;
     assert!(letters.unwrap()[0].payload.is_some());
+    let page = AuditPage {
+        before: None,
+        limit: 10,
+    };
+    store.audit(&page).await.unwrap();
 }
 
 #[tokio::test]
@@ -274,6 +292,7 @@ async fn the_grants_of_the_page_are_not_too_many() {
         "SELECT FROM outbox.published",
         "SELECT FROM outbox.lane",
         "SELECT FROM outbox.pending",
+        "SELECT FROM outbox.audit",
     ];
     let changes = [
         "DELETE FROM outbox.message",
@@ -296,6 +315,7 @@ async fn the_grants_of_the_page_are_not_too_many() {
         "UPDATE outbox.schema_version SET version = 0",
         "INSERT INTO outbox.saved_id VALUES ('a', now())",
         "INSERT INTO outbox.inbox (consumer, message_id) VALUES ('a', 'b')",
+        "DELETE FROM outbox.audit",
     ];
     let writer = roles.pool(WRITER);
     assert_forbidden(&writer, &reads).await;

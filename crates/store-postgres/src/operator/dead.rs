@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use outbox_message::{MessageId, OrderingKey, Position};
-use outbox_store::{AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, Stepped};
+use outbox_store::{
+    AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, DeathReason, Stepped,
+};
 
 use crate::{
     LANES,
@@ -16,6 +18,7 @@ use crate::{
     row::{Row, UnexpectedRow},
     session::{Session, Text},
     statements::Statements,
+    upkeep::age,
     value::Value,
 };
 
@@ -48,6 +51,14 @@ fn filter_values(filter: &DeadFilter) -> [Value<'_>; 3] {
     ]
 }
 
+/// What no index serves.
+fn more_values(filter: &DeadFilter) -> [Value<'_>; 2] {
+    [
+        Value::Text(filter.reason.map(DeathReason::as_str)),
+        Value::MaybeInt(filter.older_than.map(age)),
+    ]
+}
+
 async fn find<S: Session>(
     session: &mut S,
     statements: &Statements,
@@ -63,7 +74,9 @@ async fn find<S: Session>(
     let after = Value::Int(page.after.map_or(i64::MIN, |after| after.0));
     let upto = Value::Int(page.upto.map_or(i64::MAX, |upto| upto.0));
     let limit = Value::Int(i64::try_from(page.limit).unwrap_or(i64::MAX));
-    let rows = query(session, statement, &[id, topic, key, after, upto, limit]).await?;
+    let [reason, older_than] = more_values(&page.filter);
+    let values = [id, topic, key, after, upto, limit, reason, older_than];
+    let rows = query(session, statement, &values).await?;
     let mut found = Found::default();
     for mut row in rows {
         found.positions.push(row.int()?);
@@ -121,7 +134,10 @@ impl Procedure for CountDead<'_> {
             &statements.dead_count_key,
             &statements.dead_count_all,
         );
-        let rows = query(session, statement, &filter_values(self.0)).await?;
+        let [id, topic, key] = filter_values(self.0);
+        let [reason, older_than] = more_values(self.0);
+        let values = [id, topic, key, reason, older_than];
+        let rows = query(session, statement, &values).await?;
         let mut row = rows.into_iter().next().ok_or(UnexpectedRow("a count"))?;
         Ok((row.count()?, row.maybe_int()?.map(Position)))
     }

@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// The most bytes of messages in one statement, unless a single one has more.
-const MAX_STATEMENT_BYTES: usize = 128 * 1024 * 1024;
+pub(crate) const MAX_STATEMENT_BYTES: usize = 128 * 1024 * 1024;
 
 /// The end of the year 9999 in milliseconds since 1970, near which every later time is clamped: `timestamptz` ends some time after it.
 const LAST_MS: i64 = 253_402_300_799_999;
 
 /// Saves all of them, in order.
-pub(crate) async fn save_all<S: Session>(
+pub(super) async fn save_all<S: Session>(
     session: &mut S,
     statements: &Statements,
     config: &PostgresConfig,

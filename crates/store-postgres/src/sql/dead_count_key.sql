@@ -1,6 +1,8 @@
--- How many dead letters there are, and the last position among them: of the id $1, the topic $2 and the key $3. Served by dead_key.
+-- How many dead letters there are, and the last position among them: of the id $1, the topic $2 and the key $3, for the reason $4, at least $5 ms ago. Served by dead_key.
 SELECT count(*), max(d.position)
 FROM outbox.dead d
 WHERE ($1::text IS NULL OR d.id = $1)
   AND d.topic = $2::text
   AND d.key = $3::text
+  AND ($4::text IS NULL OR d.reason = $4)
+  AND ($5::bigint IS NULL OR d.died_at <= clock_timestamp() - make_interval(secs => $5 / 1000.0))

@@ -1,4 +1,4 @@
--- A page of dead letters by position: of the id $1, the topic $2 and the key $3, after $4, up to $5, at most $6. Answers each with the lane where it sits
+-- A page of dead letters by position: of the id $1, the topic $2 and the key $3, after $4, up to $5, at most $6, for the reason $7, that died at least $8 ms ago. Answers each with the lane where it sits
 -- and the one where it belongs. Served by dead_id: OFFSET keeps the planner from walking the primary key in search of the id.
 SELECT
   d.position,
@@ -9,5 +9,7 @@ WHERE ($2::text IS NULL OR d.topic = $2)
   AND ($3::text IS NULL OR d.key = $3)
   AND d.position > $4::bigint
   AND d.position <= $5::bigint
+  AND ($7::text IS NULL OR d.reason = $7)
+  AND ($8::bigint IS NULL OR d.died_at <= clock_timestamp() - make_interval(secs => $8 / 1000.0))
 ORDER BY d.position
 LIMIT $6::bigint

@@ -4,13 +4,15 @@ use std::collections::HashSet;
 
 use outbox_message::{Lane, OrderingKey, Position};
 use outbox_store::{
-    AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, Stepped, adapter::any_key,
+    AfterDeath, DeadFilter, DeadLetter, DeadPage, DeadPayload, DeathReason, Stepped,
+    adapter::any_key,
 };
 use sqlx::{SqliteConnection, SqlitePool, sqlite::SqliteRow};
 
 use crate::{
     moves::free_keys,
     row::{counter, int, lane, lane_of, maybe_bytes, maybe_int, positions, shown, to_json},
+    upkeep::age,
 };
 
 /// A dead letter of a page.
@@ -58,6 +60,8 @@ pub(super) async fn count(
         .bind(filter.id.as_ref().map(|id| id.as_str().to_owned()))
         .bind(filter.topic.clone())
         .bind(filter.key.clone())
+        .bind(filter.reason.map(DeathReason::as_str))
+        .bind(filter.older_than.map(age))
         .fetch_one(pool)
         .await?;
     let count = u64::try_from(int(&row, "count")?).unwrap_or(0);
@@ -84,6 +88,8 @@ async fn find(tx: &mut SqliteConnection, page: &DeadPage) -> Result<Vec<Found>, 
         .bind(after.map_or(i64::MIN, |after| after.0))
         .bind(upto.map_or(i64::MAX, |upto| upto.0))
         .bind(i64::try_from(*limit).unwrap_or(i64::MAX))
+        .bind(filter.reason.map(DeathReason::as_str))
+        .bind(filter.older_than.map(age))
         .fetch_all(tx)
         .await?;
     rows.iter()
@@ -235,7 +241,7 @@ async fn release_held(
 }
 
 /// Draws positions; the first of them is returned.
-async fn draw(tx: &mut SqliteConnection, count: usize) -> Result<i64, sqlx::Error> {
+pub(super) async fn draw(tx: &mut SqliteConnection, count: usize) -> Result<i64, sqlx::Error> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let rows = sqlx::query(include_str!("../sql/draw_positions.sql"))
         .bind(count)

@@ -6,5 +6,7 @@ WHERE (?1 IS NULL OR id = ?1)
   AND key = ?3
   AND position > ?4
   AND position <= ?5
+  AND (?7 IS NULL OR reason = ?7)
+  AND (?8 IS NULL OR died_at <= CAST(unixepoch('subsec') * 1000 AS INTEGER) - ?8)
 ORDER BY position
 LIMIT ?6

@@ -1,11 +1,13 @@
 //! Dead letters as operators see them: what they show, which of them a filter chooses, page by page (case 22).
 
 use outbox_message::MessageId;
-use outbox_store::{AfterDeath, DeadFilter, DeadPage, DeadPayload, OutboxOperator, Outcome};
+use outbox_store::{
+    AfterDeath, DeadFilter, DeadPage, DeadPayload, DeathReason, OutboxOperator, Outcome,
+};
 
 use crate::{
     Harness,
-    scene::{Scene, all_dead, message, numbered, rounds},
+    scene::{Scene, all_dead, message, numbered, rounds, secs},
     taken::dead,
 };
 
@@ -220,4 +222,58 @@ pub async fn o9_each_letter_keeps_its_own_policy<H: Harness>() {
         [letters[0].after, letters[1].after],
         [AfterDeath::Hold, AfterDeath::Skip]
     );
+}
+
+/// Case 22: letters are chosen by why and by how long ago they died, beside what is in them.
+pub async fn case22_letters_are_chosen_by_reason_and_age<H: Harness>() {
+    let s = Scene::<H>::new().await;
+    for payload in ["a", "b", "c"] {
+        s.save("k", payload).await;
+    }
+    let taken = s.claim().await;
+    let exhausted = dead(AfterDeath::Skip);
+    let mut permanent = exhausted.clone();
+    if let Outcome::Dead { reason, .. } = &mut permanent {
+        *reason = DeathReason::Permanent;
+    }
+    let outcomes = [("a", exhausted.clone()), ("b", permanent)];
+    s.settle_all(&taken, &outcomes, &Outcome::Release).await;
+    s.advance(secs(100)).await;
+    let taken = s.claim().await;
+    s.settle_all(&taken, &[], &exhausted).await;
+    let count = async |reason, older_than| {
+        let filter = DeadFilter {
+            reason,
+            older_than,
+            key: Some("k".to_owned()),
+            ..DeadFilter::default()
+        };
+        let page = DeadPage {
+            filter: filter.clone(),
+            ..all_dead()
+        };
+        let listed = s.store().dead_letters(&page, DeadPayload::Omit).await;
+        let counted = s.store().count_dead(&filter).await;
+        let counted = counted.expect("the store counts").0;
+        let listed = listed.expect("the store lists").len();
+        assert_eq!(u64::try_from(listed), Ok(counted));
+        counted
+    };
+    assert_eq!(count(None, None).await, 3);
+    assert_eq!(count(Some(DeathReason::Permanent), None).await, 1);
+    assert_eq!(count(Some(DeathReason::Exhausted), None).await, 2);
+    assert_eq!(count(Some(DeathReason::Poison), None).await, 0);
+    assert_eq!(count(None, Some(secs(50))).await, 2);
+    assert_eq!(count(Some(DeathReason::Exhausted), Some(secs(50))).await, 1);
+    let page = DeadPage {
+        filter: DeadFilter {
+            reason: Some(DeathReason::Exhausted),
+            older_than: Some(secs(50)),
+            ..DeadFilter::default()
+        },
+        ..all_dead()
+    };
+    let stepped = s.store().redrive(&page).await.expect("the store redrives");
+    assert_eq!(stepped.count, 1);
+    assert_eq!(s.drain().await, ["a"]);
 }

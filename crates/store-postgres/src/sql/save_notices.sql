@@ -1,0 +1,21 @@
+-- Notices of deaths into the line, at positions drawn in the order given. Without a key a notice goes into any lane. Unlike save_all.sql it needs no right on saved_id.
+-- $8 says whether relays that listen are told of $9; the server does so once for all saves of a transaction.
+INSERT INTO outbox.message (position, lane, id, topic, key, content_type, headers, payload)
+SELECT
+  outbox.next_position(),
+  coalesce(u.lane, floor(random() * 64)::bigint)::smallint,
+  u.id,
+  u.topic,
+  u.key,
+  u.content_type,
+  u.headers::json,
+  u.payload
+FROM (
+  SELECT *
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+    WITH ORDINALITY AS u (lane, id, topic, key, content_type, headers, payload, n)
+  ORDER BY u.n
+) AS u
+RETURNING
+  position,
+  CASE WHEN $8::boolean THEN pg_notify('outbox', $9::text) IS NULL END

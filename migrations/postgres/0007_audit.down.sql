@@ -1,0 +1,3 @@
+DROP TABLE outbox.audit;
+
+UPDATE outbox.schema_version SET version = 6;
