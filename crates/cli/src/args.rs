@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use outbox::postgres_sqlx::{SchemaName, WakeUp};
 
 use crate::{
-    command::{check, dead, demo, migrate, pause, purge, relay, save, status, topics},
+    command::{check, dead, demo, migrate, pause, purge, redrive, relay, save, status, topics},
     exit,
     logs::LogFormat,
 };
@@ -59,6 +59,7 @@ pub(crate) enum Command {
     Save(save::SaveArgs),
     Relay(Box<relay::RelayArgs>),
     Dead(dead::DeadArgs),
+    Redrive(Box<redrive::RedriveArgs>),
     Check(check::CheckArgs),
     Status(status::StatusArgs),
     Topics(topics::TopicsArgs),
@@ -76,7 +77,7 @@ impl Command {
     pub(crate) fn log_filter(&self) -> &'static str {
         match self {
             Self::Relay(_) => "info,lapin=off,async_nats=off",
-            Self::Check(_) => "warn,lapin=off,async_nats=off",
+            Self::Check(_) | Self::Redrive(_) => "warn,lapin=off,async_nats=off",
             // Its failures are injected; a line for each would hide the result.
             Self::Demo(_) => "error",
             _ => "warn",

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod migrate;
 pub(crate) mod pause;
 pub(crate) mod purge;
+pub(crate) mod redrive;
 pub(crate) mod relay;
 pub(crate) mod save;
 pub(crate) mod status;
@@ -19,6 +20,7 @@ pub(crate) async fn run(command: Command, output: Output) -> Result<Exit, Failur
         Command::Save(args) => save::run(args, output).await,
         Command::Relay(args) => relay::run(*args, output).await,
         Command::Dead(args) => dead::run(args, output).await,
+        Command::Redrive(args) => redrive::run(*args, output).await,
         Command::Status(args) => status::run(args, output).await,
         Command::Check(args) => check::run(args, output).await,
         Command::Topics(args) => topics::run(args, output).await,

@@ -87,17 +87,9 @@ impl Destination {
         name: &str,
         make: impl FnOnce(&str) -> Result<P, E>,
     ) -> Result<Self, Failure> {
-        let publisher = make(url).map_err(|error| {
-            let failure = Failure::caused(Exit::Input, &error);
-            if failure.what.contains(name) {
-                return failure;
-            }
-            let what = format!("the URL of {name}: {}", failure.what);
-            Failure { what, ..failure }
-        })?;
         Ok(Self::Broker(Broker {
             url: url.to_owned(),
-            publisher: Arc::new(publisher),
+            publisher: Arc::new(made(name, make(url))?),
         }))
     }
 
@@ -126,6 +118,18 @@ impl fmt::Debug for Broker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.publisher.fmt(f)
     }
+}
+
+/// What was made of the URL of a broker, or what is wrong with that.
+pub(crate) fn made<P, E: std::error::Error>(name: &str, made: Result<P, E>) -> Result<P, Failure> {
+    made.map_err(|error| {
+        let failure = Failure::caused(Exit::Input, &error);
+        if failure.what.contains(name) {
+            return failure;
+        }
+        let what = format!("the URL of {name}: {}", failure.what);
+        Failure { what, ..failure }
+    })
 }
 
 /// Whether the text before the colon looks like a scheme, and not like a secret that somebody pasted.

@@ -28,6 +28,7 @@
 //! | handle what a broker delivers, once for each message id | `inbox`: `Inbox`, `Processor`, `Dispatcher` | `inbox` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
+//! | bring dead letters back from a broker's queue | [`Redriving`], [`publisher::Redrive`] | with a broker |
 //! | write a store of your own | [`store`], and the crate `outbox-testkit` | |
 //! | test your own service | the crate `outbox-testkit` | |
 //!
@@ -77,6 +78,7 @@
 //! ```
 
 mod outbox;
+mod redrive;
 
 pub use outbox_envelope::{self as envelope, Envelope};
 pub use outbox_message::{self as message, Key, Message};
@@ -139,3 +141,4 @@ pub use outbox_publisher_rabbitmq as rabbitmq;
 pub use outbox_publisher_redis as redis;
 
 pub use outbox::{Outbox, WriteError};
+pub use redrive::{Bypass, LeftInPlace, Redriving};
