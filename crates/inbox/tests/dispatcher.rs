@@ -4,6 +4,10 @@
     clippy::unwrap_used,
     reason = "a test fails where something goes wrong"
 )]
+#![allow(
+    clippy::unused_async,
+    reason = "a handler is async, whether it waits for anything or not"
+)]
 
 use std::{
     sync::{Arc, Mutex},

@@ -151,8 +151,8 @@ async fn each_message_of_a_key_has_a_call_and_its_time_for_itself() {
     };
     // Through a router too.
     let router = Router::new().route("*".parse().unwrap(), Arc::new(noting));
-    let report = relay(service.incoming.clone(), router, config()).drain();
-    assert_eq!(report.await.unwrap().published, 40);
+    let relay = relay(service.incoming.clone(), router, config());
+    assert_eq!(relay.drain().await.unwrap().published, 40);
     assert_eq!(*runs.lock().unwrap(), [1; 40]);
     assert_eq!(service.calls(), orders);
 }
