@@ -11,6 +11,7 @@ use crate::{Incoming, is_replay};
 /// Saves deliveries in the store from which a relay hands them to a [`Processor`](crate::Processor). Cheap to clone, and shared between tasks.
 ///
 /// The store is one of its own, not the outbox of the service: another schema, another file. Otherwise the relay of that outbox would publish what came in.
+/// It is of one consumer: an id that was saved is a duplicate, from whatever topic it comes.
 ///
 /// ```
 /// use outbox_inbox::{Incoming, Intake};
