@@ -21,6 +21,7 @@ mod programs;
 mod rabbitmq;
 mod read;
 mod redis;
+mod redriving;
 #[path = "../on_postgres/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod schema;

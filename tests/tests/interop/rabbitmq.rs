@@ -35,7 +35,7 @@ async fn take(server: &Shared, queue: &str) -> Vec<(BasicProperties, Vec<u8>)> {
 }
 
 /// What a handler is to be given on RabbitMQ: the contract's headers stand in the same table, and are texts to it.
-fn seen(message: &Message) -> Seen {
+pub(crate) fn seen(message: &Message) -> Seen {
     let seen = Seen::of(message);
     let view = projection::of(message).unwrap();
     let contract = [

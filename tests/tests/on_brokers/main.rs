@@ -14,6 +14,7 @@ mod brokers;
 mod endpoint;
 mod hearing;
 mod outage;
+mod redriving;
 mod refusing;
 mod relays;
 mod returned;
