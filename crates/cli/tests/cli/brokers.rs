@@ -10,8 +10,8 @@ use outbox_test_servers::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use self::client::unique;
-use self::client::{declare, in_list, in_queue, in_stream, set};
+pub(crate) use self::client::{declare, in_list, in_queue, unique};
+use self::client::{in_stream, set};
 use crate::program::{Place, Ran, lines};
 
 const SECRET: &str = "s3cret";

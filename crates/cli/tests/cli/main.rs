@@ -6,6 +6,7 @@
 )]
 
 mod brokers;
+mod by_hand;
 mod config;
 mod dead;
 mod demo;
@@ -19,6 +20,7 @@ mod postgres;
 #[path = "../support/program.rs"]
 mod program;
 mod purge;
+mod redriving;
 mod routes;
 mod save;
 #[path = "../support/schema.rs"]
