@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 16] = [
     &["migrate"],
     &["save"],
     &["relay"],
@@ -11,6 +11,7 @@ const COMMANDS: [&[&str]; 15] = [
     &["dead", "show"],
     &["dead", "redrive"],
     &["dead", "discard"],
+    &["redrive"],
     &["check"],
     &["status"],
     &["topics"],
@@ -46,6 +47,7 @@ fn the_programs_help_lists_every_command_and_every_exit_code() {
         "save",
         "relay",
         "dead",
+        "redrive",
         "check",
         "status",
         "topics",

@@ -6,7 +6,6 @@
 )]
 
 mod brokers;
-mod by_hand;
 mod config;
 mod dead;
 mod demo;
