@@ -77,4 +77,4 @@ pub use inbox::{Inbox, MaybeId, Once};
 pub use incoming::Incoming;
 pub use intake::{Intake, IntakeError};
 pub use processor::Processor;
-pub use replay::{REPLAY_BYPASS, bypass_external_effects, is_replay};
+pub use replay::{bypass_external_effects, is_replay};

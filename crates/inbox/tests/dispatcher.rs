@@ -14,10 +14,9 @@ use std::{
     time::Duration,
 };
 
-use outbox_inbox::{
-    Delivered, Dispatcher, Handler, HandlerError, REPLAY_BYPASS, UnknownUrn, is_replay,
-};
+use outbox_inbox::{Delivered, Dispatcher, Handler, HandlerError, UnknownUrn, is_replay};
 use outbox_message::{Delivery, Headers, Lane, Message, Position};
+use outbox_store::REPLAY_HEADER;
 use outbox_store_memory::{MemoryStore, MemoryTx};
 use serde::Deserialize;
 
@@ -201,12 +200,12 @@ fn a_second_function_for_a_urn_is_a_mistake_that_shows_at_the_start() {
 fn a_replay_is_known_by_any_value_that_is_not_empty() {
     let headers = |pairs: &[(&str, &str)]| Headers::from_pairs(pairs.iter().copied()).unwrap();
     assert!(!is_replay(&headers(&[])));
-    assert!(!is_replay(&headers(&[(REPLAY_BYPASS, "")])));
+    assert!(!is_replay(&headers(&[(REPLAY_HEADER, "")])));
     for value in ["1", "0", " ", "false"] {
-        assert!(is_replay(&headers(&[(REPLAY_BYPASS, value)])));
+        assert!(is_replay(&headers(&[(REPLAY_HEADER, value)])));
     }
     assert!(is_replay(&headers(&[
-        (REPLAY_BYPASS, ""),
-        (REPLAY_BYPASS, "1")
+        (REPLAY_HEADER, ""),
+        (REPLAY_HEADER, "1")
     ])));
 }

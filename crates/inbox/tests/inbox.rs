@@ -5,9 +5,9 @@
     reason = "a test fails where something goes wrong"
 )]
 
-use outbox_inbox::{Inbox, Incoming, Intake, IntakeError, Once, REPLAY_BYPASS};
+use outbox_inbox::{Inbox, Incoming, Intake, IntakeError, Once};
 use outbox_message::MessageId;
-use outbox_store::{Consumer, SaveError, Saved};
+use outbox_store::{Consumer, REPLAY_HEADER, SaveError, Saved};
 use outbox_store_memory::MemoryStore;
 
 fn consumer() -> Consumer {
@@ -142,7 +142,7 @@ async fn a_second_delivery_is_saved_again_only_if_it_is_a_replay() {
     let take = async |delivery: Incoming| intake.take(delivery).await.unwrap();
     assert!(matches!(take(delivery.clone()).await, Saved::New(_)));
     assert_eq!(take(delivery.clone()).await, Saved::Duplicate);
-    let replay = delivery.clone().header(REPLAY_BYPASS, "1");
+    let replay = delivery.clone().header(REPLAY_HEADER, "1");
     assert!(matches!(take(replay).await, Saved::New(_)));
 
     let mut tx = store.begin();

@@ -20,7 +20,7 @@ fn the_connections_of_each_adapter_are_inferred() {
         tx: &mut sqlx::Transaction<'static, sqlx::Postgres>,
         consumer: &Consumer,
     ) -> Result<Once, SaveError> {
-        inbox.once(tx, consumer, Some("m-1")).await?;
+        let _: Once = inbox.once(tx, consumer, Some("m-1")).await?;
         inbox.once(&mut **tx, consumer, "m-1").await
     }
     async fn diesel_async_tx(
