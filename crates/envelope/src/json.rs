@@ -69,6 +69,16 @@ pub(crate) fn read(text: &str, outer: usize) -> Result<Value, Malformed> {
     Ok(value)
 }
 
+/// Reads the one object that fills `text`, but for white space around it, as the frame of an envelope.
+pub(crate) fn read_frame(text: &str) -> Result<Object, Malformed> {
+    let mut reader = Reader::new(text);
+    reader.skip_space();
+    let object = Object::read(&mut reader, 0)?;
+    reader.skip_space();
+    reader.end()?;
+    Ok(object)
+}
+
 /// Reads the one object that fills `text`, but for white space around it, and builds nothing: `value` reads each member's
 /// value, given its name.
 pub(crate) fn members<'a, E: From<Malformed>>(

@@ -15,6 +15,9 @@
 //!   or all of it: [`Envelope::decode`], [`Envelope::urn`], [`Envelope::data`]
 //! * what goes to a dead-letter queue: [`DeadLetter::annotate`], and for poison [`DeadLetter::record`]; and what comes back
 //!   from it: [`redrive`]
+//! * whether the data is what was agreed on: [`schema`]; and its sensitive leaves, for holders of a key alone: [`encryption`]
+//! * what a consumer does with what it could not handle: [`settlement`]
+//! * the parent of the span in which a message is handled: [`otel`]
 //! * what brokers show of a message beside its payload, envelope or not: [`projection`]
 //!
 //! ```
@@ -58,9 +61,11 @@ pub mod encryption;
 mod envelope;
 mod error;
 mod json;
+pub mod otel;
 pub mod projection;
 mod redrive;
 pub mod schema;
+pub mod settlement;
 
 pub use envelope::{DeadLetter, DeadLetterReason, Decoded, Envelope, Received, Warning};
 pub use error::{DecodeError, EnvelopeError, Malformed, Poison};

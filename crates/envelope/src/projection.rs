@@ -16,6 +16,7 @@
 //! | Azure Service Bus | [`azure_service_bus::properties`] | [`azure_service_bus::attempts`] |
 //! | Artemis | [`artemis::properties`] | [`artemis::attempts`] |
 //!
+//! Retries have their place where a broker has one: [`kafka::retry`], [`sqs::delay`], [`sqs::visibility`], [`redis::laravel`].
 //! Before it decodes a payload, a consumer asks [`SchemaVersion::is_read`] of the property that shows the version.
 //!
 //! A value that is missing or empty in the envelope has no property. Where a broker cannot carry a name twice, the first

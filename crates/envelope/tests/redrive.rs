@@ -277,10 +277,7 @@ proptest! {
                 prop_assert_eq!(redrive(dead.as_bytes()).unwrap().payload, again.payload);
             }
             (Ok(again), Err(_)) => prop_assert_eq!(again.urn, None),
-            (Err(error), Err(other)) => {
-                let has_no_identity = |error| error == DecodeError::NoIdentity;
-                prop_assert_eq!(has_no_identity(error), has_no_identity(other));
-            }
+            (Err(error), Err(other)) => prop_assert_eq!(error, other),
             (Err(error), Ok(_)) => prop_assert!(false, "{}", error),
         }
     }

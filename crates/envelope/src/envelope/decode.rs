@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Envelope, FORBIDDEN_IN_META};
 use crate::{
     DecodeError, Malformed,
-    json::{Value, read, utf8},
+    json::{Value, read_frame, utf8},
 };
 
 /// What [`Envelope::decode_lenient`] read.
@@ -73,12 +73,7 @@ impl Envelope {
     ///
     /// [`Malformed`] if `raw` is not one JSON object in UTF-8 within the limits of this crate.
     pub fn decode_lenient(raw: impl AsRef<[u8]>) -> Result<Decoded, Malformed> {
-        let Value::Object(frame) = read(utf8(raw.as_ref())?, 0)? else {
-            return Err(Malformed {
-                offset: 0,
-                reason: "the value is not an object",
-            });
-        };
+        let frame = read_frame(utf8(raw.as_ref())?)?;
         let mut envelope = Self { frame };
         let mut warnings = Vec::new();
         envelope.drop_forbidden(&mut warnings);

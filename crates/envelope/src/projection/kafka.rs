@@ -1,6 +1,8 @@
 //! Kafka: headers and the timestamp of a record, and the attempts that a consumer goes by. Leaves out the record's key,
 //! which is the message's and never made up.
 
+pub mod retry;
+
 use std::borrow::Cow;
 
 use outbox_message::Message;

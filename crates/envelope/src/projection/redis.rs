@@ -1,6 +1,8 @@
 //! Redis lists: the element that is pushed. A list has no headers, so an element is the payload itself, or a frame around
 //! it if there are headers. Laravel's lists know no frame: their element is the payload, and headers are not carried.
 
+pub mod laravel;
+
 use std::borrow::Cow;
 
 use outbox_message::Message;

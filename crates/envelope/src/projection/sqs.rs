@@ -1,9 +1,10 @@
 //! Amazon SQS: message attributes, the attempts that a consumer goes by, and the names of dead-letter queues. Leaves out
 //! what only queues of the kind FIFO have: the group is the message's key, and the deduplication id its id.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use outbox_message::Message;
+use thiserror::Error;
 
 use super::{
     Value, attempts,
@@ -13,6 +14,34 @@ use super::{
 
 /// The most attributes that a message may have.
 pub const MAX_ATTRIBUTES: usize = 10;
+
+/// The longest delay of a message: 15 minutes.
+pub const MAX_DELAY: Duration = Duration::from_mins(15);
+
+/// The longest that a message can be made to wait after it was received: 12 hours.
+pub const MAX_VISIBILITY: Duration = Duration::from_hours(12);
+
+/// The kinds of queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Without an order.
+    Standard,
+    /// First in, first out; its messages cannot be delayed one by one.
+    Fifo,
+}
+
+/// Why a message cannot be delayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Undelayable {
+    /// The queue is of the kind FIFO.
+    #[error("a queue of the kind FIFO delays no single message; set a delay on the queue")]
+    Fifo,
+    /// The delay is longer than [`MAX_DELAY`].
+    #[error("a delay of {0:?} is longer than the {MAX_DELAY:?} that a message can have")]
+    TooLong(Duration),
+}
 
 /// A message attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +103,32 @@ pub fn attempts(payload: i64, receive_count: Option<&str>) -> i64 {
     receive_count
         .and_then(attempts::read)
         .map_or(payload, |count| payload.max(count.saturating_sub(1)))
+}
+
+/// The parameter `DelaySeconds` for a message that is not to be received before `delay` has passed: whole seconds, rounded up.
+///
+/// # Errors
+///
+/// [`Undelayable`]. The delay is never cut short.
+pub fn delay(kind: Kind, delay: Duration) -> Result<u64, Undelayable> {
+    if kind == Kind::Fifo && !delay.is_zero() {
+        return Err(Undelayable::Fifo);
+    }
+    if delay > MAX_DELAY {
+        return Err(Undelayable::TooLong(delay));
+    }
+    Ok(whole_seconds(delay))
+}
+
+/// The parameter `VisibilityTimeout` for a message that was received and is to come again after `delay`: whole seconds, rounded up,
+/// and at most [`MAX_VISIBILITY`].
+pub fn visibility(delay: Duration) -> u64 {
+    whole_seconds(delay.min(MAX_VISIBILITY))
+}
+
+fn whole_seconds(delay: Duration) -> u64 {
+    let started = u64::from(delay.subsec_nanos() > 0);
+    delay.as_secs().saturating_add(started)
 }
 
 /// The dead-letter queue of `queue`: its name with `suffix`, or `-dlq` if there is none or an empty one. The suffix comes

@@ -7,13 +7,17 @@
 
 mod bindings;
 mod core;
+mod delays;
 mod gate;
+mod inbox;
 mod payload;
 mod plan;
 mod poison;
 mod results;
 mod retries;
+mod settling;
 mod suite;
+mod tracing;
 
 use std::{env, fs, io::Write, path::PathBuf};
 
