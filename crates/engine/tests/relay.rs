@@ -8,6 +8,8 @@ mod crashes;
 mod failures;
 #[path = "relay/late_answers.rs"]
 mod late_answers;
+#[path = "relay/notices.rs"]
+mod notices;
 #[path = "relay/order.rs"]
 mod order;
 #[path = "relay/random.rs"]
