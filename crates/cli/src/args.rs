@@ -6,7 +6,10 @@ use clap::{Args, Parser, Subcommand};
 use outbox::postgres_sqlx::{SchemaName, WakeUp};
 
 use crate::{
-    command::{check, dead, demo, migrate, pause, purge, redrive, relay, save, status, topics},
+    command::{
+        audit, check, dead, demo, migrate, pause, purge, redrive, relay, replay, save, status,
+        topics,
+    },
     exit,
     logs::LogFormat,
 };
@@ -60,6 +63,8 @@ pub(crate) enum Command {
     Relay(Box<relay::RelayArgs>),
     Dead(dead::DeadArgs),
     Redrive(Box<redrive::RedriveArgs>),
+    Replay(Box<replay::ReplayArgs>),
+    Audit(audit::AuditArgs),
     Check(check::CheckArgs),
     Status(status::StatusArgs),
     Topics(topics::TopicsArgs),

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod dead;
 pub(crate) mod demo;
@@ -8,6 +9,7 @@ pub(crate) mod pause;
 pub(crate) mod purge;
 pub(crate) mod redrive;
 pub(crate) mod relay;
+pub(crate) mod replay;
 pub(crate) mod save;
 pub(crate) mod status;
 pub(crate) mod topics;
@@ -21,6 +23,8 @@ pub(crate) async fn run(command: Command, output: Output) -> Result<Exit, Failur
         Command::Relay(args) => relay::run(*args, output).await,
         Command::Dead(args) => dead::run(args, output).await,
         Command::Redrive(args) => redrive::run(*args, output).await,
+        Command::Replay(args) => replay::run(*args, output).await,
+        Command::Audit(args) => audit::run(args, output).await,
         Command::Status(args) => status::run(args, output).await,
         Command::Check(args) => check::run(args, output).await,
         Command::Topics(args) => topics::run(args, output).await,

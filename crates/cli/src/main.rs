@@ -7,6 +7,7 @@
     reason = "the doc comments of arguments are what --help prints"
 )]
 
+mod actor;
 mod args;
 mod command;
 mod config;

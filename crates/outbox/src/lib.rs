@@ -28,6 +28,7 @@
 //! | handle what a broker delivers, once for each message id | `inbox`: `Inbox`, `Processor`, `Dispatcher` | `inbox` |
 //! | write a publisher of your own | [`publisher`] | |
 //! | look at dead letters and blocked keys | [`store::OutboxOperator`] | |
+//! | publish dead letters of what a relay gives up on | `DeadLetters` | `relay` |
 //! | bring dead letters back from a broker's queue | [`Redriving`], [`publisher::Redrive`] | with a broker |
 //! | write a store of your own | [`store`], and the crate `outbox-testkit` | |
 //! | test your own service | the crate `outbox-testkit` | |
@@ -77,6 +78,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "relay")]
+mod dead_letters;
 mod outbox;
 mod redrive;
 
@@ -140,5 +143,7 @@ pub use outbox_publisher_rabbitmq as rabbitmq;
 #[cfg(feature = "redis")]
 pub use outbox_publisher_redis as redis;
 
+#[cfg(feature = "relay")]
+pub use dead_letters::{DeadLetters, InvalidDeadLetterTopic};
 pub use outbox::{Outbox, WriteError};
 pub use redrive::{Bypass, LeftInPlace, Redriving};

@@ -4,10 +4,16 @@ mod list;
 mod show;
 mod step;
 
-use clap::{Args, Subcommand};
-use outbox::{message::MessageId, store::DeadFilter};
+use std::time::Duration;
 
-use crate::{exit::Exit, failure::Failure, output::Output};
+use clap::{Args, Subcommand, ValueEnum};
+use outbox::{
+    message::MessageId,
+    store::{DeadFilter, DeathReason},
+};
+
+pub(crate) use self::show::time;
+use crate::{args::duration, exit::Exit, failure::Failure, output::Output};
 
 /// List, show, redrive or discard messages that were given up on
 #[derive(Debug, Args)]
@@ -41,6 +47,36 @@ struct FilterArgs {
     /// Only this key
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
+    /// Only those that died for this reason
+    #[arg(long, value_name = "REASON")]
+    reason: Option<Reason>,
+    /// Only those that died at least this long ago
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    older_than: Option<Duration>,
+}
+
+/// Why a message is dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Reason {
+    /// It failed as often as it may
+    Exhausted,
+    /// No retry can heal it
+    Permanent,
+    /// Each of its starts ended with the relay
+    Poison,
+    /// Its row cannot be read
+    Unreadable,
+}
+
+impl From<Reason> for DeathReason {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Exhausted => Self::Exhausted,
+            Reason::Permanent => Self::Permanent,
+            Reason::Poison => Self::Poison,
+            Reason::Unreadable => Self::Unreadable,
+        }
+    }
 }
 
 impl From<FilterArgs> for DeadFilter {
@@ -49,6 +85,8 @@ impl From<FilterArgs> for DeadFilter {
             id: args.id,
             topic: args.topic,
             key: args.key,
+            reason: args.reason.map(DeathReason::from),
+            older_than: args.older_than,
         }
     }
 }

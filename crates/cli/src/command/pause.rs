@@ -5,11 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use outbox::{
     message::Topic,
-    store::{OutboxStore, StoreError},
+    store::{OutboxOperator, OutboxStore, StoreError},
 };
 use serde::Serialize;
 
 use crate::{
+    actor::ActorArgs,
     args::{StoreArgs, duration},
     exit::Exit,
     failure::Failure,
@@ -30,6 +31,8 @@ Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(crate) struct PauseArgs {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    actor: ActorArgs,
     /// The topics
     #[arg(value_name = "TOPIC", required = true, value_parser = topic)]
     topics: Vec<Topic>,
@@ -49,6 +52,8 @@ Exit codes: 0 done (stopped or not), 2 wrong option, 4 and 5 the store (see outb
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    actor: ActorArgs,
     /// The topics
     #[arg(value_name = "TOPIC", required = true, value_parser = topic)]
     topics: Vec<Topic>,
@@ -68,8 +73,13 @@ struct Resumed {
 
 pub(crate) async fn run(args: PauseArgs, output: Output) -> Result<Exit, Failure> {
     store::with(&args.store, async |opened| {
+        let command = args.actor.command([
+            ("topics", Some(names(&args.topics))),
+            ("for", args.time.map(span)),
+        ]);
+        let operator = opened.operator().audited(&command);
         for topic in &args.topics {
-            let paused = opened.operator().pause(topic, args.time).await;
+            let paused = operator.pause(topic, args.time).await;
             paused.map_err(|error| store::failure(&error))?;
         }
         Ok(())
@@ -87,14 +97,16 @@ pub(crate) async fn run(args: PauseArgs, output: Output) -> Result<Exit, Failure
 
 pub(crate) async fn resume(args: ResumeArgs, output: Output) -> Result<Exit, Failure> {
     let (resumed, unchanged) = store::with(&args.store, async |opened| {
-        let ended = end(opened, &args.topics).await;
+        let command = args.actor.command([("topics", Some(names(&args.topics)))]);
+        let operator = opened.operator().audited(&command);
+        let ended = end(opened, &*operator, &args.topics).await;
         ended.map_err(|error| store::failure(&error))
     })
     .await?;
-    let names = |topics: &[Topic]| topics.iter().map(ToString::to_string).collect();
+    let list = |topics: &[Topic]| topics.iter().map(ToString::to_string).collect();
     let shown = Resumed {
-        resumed: names(&resumed),
-        unchanged: names(&unchanged),
+        resumed: list(&resumed),
+        unchanged: list(&unchanged),
     };
     output.result(&shown, || {
         let resumed = lines(&resumed, |topic| format!("{topic} goes again"));
@@ -105,10 +117,14 @@ pub(crate) async fn resume(args: ResumeArgs, output: Output) -> Result<Exit, Fai
 }
 
 /// Ends the stops, and frees what they set aside. Which were stopped, and which were not.
-async fn end(opened: &Opened, topics: &[Topic]) -> Result<(Vec<Topic>, Vec<Topic>), StoreError> {
+async fn end(
+    opened: &Opened,
+    operator: &dyn OutboxOperator,
+    topics: &[Topic],
+) -> Result<(Vec<Topic>, Vec<Topic>), StoreError> {
     let (mut resumed, mut unchanged) = (Vec::new(), Vec::new());
     for topic in topics {
-        if opened.operator().resume(topic).await? {
+        if operator.resume(topic).await? {
             resumed.push(topic.clone());
         } else {
             unchanged.push(topic.clone());
@@ -134,6 +150,12 @@ fn lines(topics: &[Topic], line: impl Fn(String) -> String) -> String {
         .map(|topic| line(shown(topic.as_str())))
         .collect();
     lines.join("\n")
+}
+
+/// Topics on one line, as the audit has them.
+fn names(topics: &[Topic]) -> String {
+    let names: Vec<&str> = topics.iter().map(Topic::as_str).collect();
+    names.join(" ")
 }
 
 fn topic(text: &str) -> Result<Topic, String> {

@@ -8,12 +8,13 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
+    actor::ActorArgs,
     args::{StoreArgs, duration},
     exit::Exit,
     failure::Failure,
     output::Output,
     store,
-    table::count,
+    table::{count, span},
 };
 
 /// Messages and ids a step; each is a transaction of its own, so that relays and writers get in between.
@@ -31,6 +32,8 @@ Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
 pub(crate) struct PurgeArgs {
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    actor: ActorArgs,
     /// Only messages published at least this long ago
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = duration)]
     older_than: Duration,
@@ -53,8 +56,12 @@ struct Shown {
 }
 
 pub(crate) async fn run(args: PurgeArgs, output: Output) -> Result<Exit, Failure> {
+    let command = args
+        .actor
+        .command([("older_than", Some(span(args.older_than)))]);
     let shown = store::with(&args.store, async |opened| {
-        purge(opened.operator(), args.older_than, args.dry_run).await
+        let operator = opened.operator().audited(&command);
+        purge(&*operator, args.older_than, args.dry_run).await
     })
     .await?;
     output.result(&shown, || text(shown))?;

@@ -56,6 +56,8 @@ fn every_member_of_an_object_for_scripts_is_documented() {
     run(&["dead", "show", "m-0"], "");
     run(&["dead", "redrive", "--all", "--dry-run"], "");
     run(&["dead", "discard", "--all"], "");
+    run(&["replay", "--all", "--dry-run"], "");
+    run(&["audit"], "");
     run(&["demo", "--messages", "1"], "");
 
     for seen in [
@@ -65,6 +67,8 @@ fn every_member_of_an_object_for_scripts_is_documented() {
         "next_try_ms",
         "until_ms",
         "killed",
+        "left_out",
+        "ended_at_ms",
     ] {
         assert!(found.contains(seen), "{seen} is not among {found:?}");
     }

@@ -2,7 +2,7 @@
 
 use crate::program::Place;
 
-const COMMANDS: [&[&str]; 16] = [
+const COMMANDS: [&[&str]; 18] = [
     &["migrate"],
     &["save"],
     &["relay"],
@@ -18,6 +18,8 @@ const COMMANDS: [&[&str]; 16] = [
     &["pause"],
     &["resume"],
     &["purge"],
+    &["replay"],
+    &["audit"],
     &["demo"],
 ];
 
@@ -54,6 +56,8 @@ fn the_programs_help_lists_every_command_and_every_exit_code() {
         "pause",
         "resume",
         "purge",
+        "replay",
+        "audit",
         "demo",
         "Exit codes:",
         "  7  ",

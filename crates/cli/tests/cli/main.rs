@@ -6,6 +6,7 @@
 )]
 
 mod brokers;
+mod by_hand;
 mod config;
 mod dead;
 mod demo;

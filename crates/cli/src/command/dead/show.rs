@@ -160,7 +160,7 @@ fn text(letter: &DeadLetter) -> String {
 }
 
 /// Milliseconds since 1970 as UTC.
-fn time(unix_ms: i64) -> String {
+pub(crate) fn time(unix_ms: i64) -> String {
     match u64::try_from(unix_ms) {
         Ok(ms) => humantime::format_rfc3339_millis(
             std::time::UNIX_EPOCH + std::time::Duration::from_millis(ms),

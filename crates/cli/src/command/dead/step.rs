@@ -5,7 +5,15 @@ use outbox::store::{DeadFilter, DeadPage, OutboxOperator};
 use serde::Serialize;
 
 use super::FilterArgs;
-use crate::{args::StoreArgs, exit::Exit, failure::Failure, output::Output, store, table::count};
+use crate::{
+    actor::ActorArgs,
+    args::StoreArgs,
+    exit::Exit,
+    failure::Failure,
+    output::Output,
+    store,
+    table::{count, span},
+};
 
 /// Dead letters a step; each is a transaction of its own, so that relays and writers get in between.
 const STEP: usize = 500;
@@ -18,6 +26,7 @@ const STEP: usize = 500;
 #[command(after_help = "Examples:
   outbox dead redrive --store sqlite:orders.db --topic orders --dry-run
   outbox dead redrive --store sqlite:orders.db --id 0198c0de-0000-7000-8000-000000000000
+  outbox dead redrive --store sqlite:orders.db --reason exhausted --older-than 1h
   outbox dead redrive --store sqlite:orders.db --all
 
 Exit codes: 0 done, 2 wrong option, 4 and 5 the store (see outbox --help)")]
@@ -41,14 +50,16 @@ pub(super) struct DiscardArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("which").args(["id", "topic", "key", "all"]).required(true).multiple(true))]
+#[command(group = ArgGroup::new("which").args(["id", "topic", "key", "reason", "older_than", "all"]).required(true).multiple(true))]
 struct StepArgs {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
+    actor: ActorArgs,
+    #[command(flatten)]
     filter: FilterArgs,
     /// All of them
-    #[arg(long, conflicts_with_all = ["id", "topic", "key"])]
+    #[arg(long, conflicts_with_all = ["id", "topic", "key", "reason", "older_than"])]
     all: bool,
     /// Only count them
     #[arg(long)]
@@ -85,8 +96,16 @@ pub(super) async fn discard(args: DiscardArgs, output: Output) -> Result<Exit, F
 
 async fn run(args: StepArgs, step: Step, output: Output) -> Result<Exit, Failure> {
     let filter = DeadFilter::from(args.filter);
+    let command = args.actor.command([
+        ("id", filter.id.as_ref().map(ToString::to_string)),
+        ("topic", filter.topic.clone()),
+        ("key", filter.key.clone()),
+        ("reason", filter.reason.map(|it| it.as_str().to_owned())),
+        ("older_than", filter.older_than.map(span)),
+    ]);
     let shown = store::with(&args.store, async |opened| {
-        walk(opened.operator(), step, filter, args.dry_run).await
+        let operator = opened.operator().audited(&command);
+        walk(&*operator, step, filter, args.dry_run).await
     })
     .await?;
     output.result(&shown, || text(step, &shown))?;

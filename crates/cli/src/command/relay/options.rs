@@ -1,9 +1,14 @@
 //! The settings of a relay as options, with the defaults of the library.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use outbox::{backoff::Backoff, relay::RelayConfig, store::AfterDeath};
+use outbox::{
+    DeadLetters,
+    backoff::Backoff,
+    relay::{DeathNotices, RelayConfig},
+    store::AfterDeath,
+};
 
 use super::misfit;
 use crate::{args::duration, command::save::at_least_one, failure::Failure};
@@ -57,6 +62,11 @@ pub(super) struct RelayOptions {
     /// What the key of a dead message does [default: skip]
     #[arg(long, value_name = "POLICY")]
     after_death: Option<Policy>,
+    /// Also publish a dead letter of each message that dies to this topic, such as '{topic}.dlq' [default: none]
+    ///
+    /// It is saved with the death and published like any message, so the destination or a route must take this topic. A dead letter that dies has none of its own.
+    #[arg(long, value_name = "TOPIC")]
+    dead_letter_topic: Option<DeadLetters>,
 }
 
 /// What a key does after a death.
@@ -99,6 +109,10 @@ impl RelayOptions {
                 Some(Policy::Hold) => AfterDeath::Hold,
                 None => default.after_death,
             },
+            notices: self
+                .dead_letter_topic
+                .clone()
+                .map(|letters| -> Arc<dyn DeathNotices> { Arc::new(letters) }),
             ..RelayConfig::default()
         };
         config
@@ -183,6 +197,12 @@ mod tests {
             assert_eq!(config(line).unwrap_err(), refused);
         }
         assert!(config(&["--backoff-base", "2h"]).is_ok());
+        let letters = config(&["--dead-letter-topic", "{topic}.dlq"]).unwrap();
+        assert!(letters.notices.is_some());
+        for own in ["{topic}", "{key}.dlq", ""] {
+            let refused = config(&["--dead-letter-topic", own]).unwrap_err();
+            assert!(refused.contains("--dead-letter-topic"), "{refused}");
+        }
         assert!(
             config(&["--batch", "0"])
                 .unwrap_err()
