@@ -11,10 +11,10 @@ use std::{
     time::Duration,
 };
 
-use outbox_message::Message;
+use outbox_message::{Message, MessageId};
 use outbox_store::{
-    ClaimRequest, Due, LaneFilter, OutboxOperator, OutboxStore, OutboxWriter, Save, SaveError,
-    SaveOrder, Saved,
+    ClaimRequest, Consumer, Due, Handled, LaneFilter, OutboxOperator, OutboxStore, OutboxWriter,
+    Save, SaveError, SaveOrder, Saved, StoreError, Transactions,
 };
 use outbox_store_memory::{MemoryStore, MemoryTx};
 
@@ -280,4 +280,66 @@ async fn d3_a_hint_to_somebody_who_left_before_hearing_it_is_not_lost() {
     assert!(poll(pin!(store.wake_up())).is_pending());
     store.advance(HOUR);
     assert!(poll(pin!(store.wake_up())).is_ready());
+}
+
+fn names(id: &str) -> (Consumer, MessageId) {
+    (
+        Consumer::new("billing").unwrap(),
+        MessageId::new(id).unwrap(),
+    )
+}
+
+#[tokio::test]
+async fn t2_a_handler_that_is_dropped_is_rolled_back_and_lets_others_go_on() {
+    let store = MemoryStore::manual();
+    let (billing, id) = names("1");
+    let mut dropped = Transactions::begin(&store).await.unwrap();
+    let handled = store.once(store.tx(&mut dropped), &billing, &id).await;
+    assert_eq!(handled.unwrap(), Handled::First);
+    let mut next = Transactions::begin(&store).await.unwrap();
+    {
+        let mut waiting = pin!(store.once(store.tx(&mut next), &billing, &id));
+        assert!(poll(waiting.as_mut()).is_pending());
+        drop(dropped);
+        let Poll::Ready(handled) = poll(waiting) else {
+            panic!("the other one is gone");
+        };
+        assert_eq!(handled.unwrap(), Handled::First);
+    }
+    Transactions::commit(&store, next).await.unwrap();
+}
+
+/// Its handler went on although a save of it had ended the transaction.
+#[tokio::test]
+async fn t3_a_handler_whose_transaction_ended_in_a_conflict_commits_nothing() {
+    let store = MemoryStore::manual();
+    let (billing, first) = names("1");
+    let (_, second) = names("2");
+    let mut one = Transactions::begin(&store).await.unwrap();
+    let mut two = Transactions::begin(&store).await.unwrap();
+    let handled = store.once(&mut one, &billing, &first).await;
+    assert_eq!(handled.unwrap(), Handled::First);
+    let handled = store.once(&mut two, &billing, &second).await;
+    assert_eq!(handled.unwrap(), Handled::First);
+    {
+        let mut waiting = pin!(store.once(&mut one, &billing, &second));
+        assert!(poll(waiting.as_mut()).is_pending());
+        let conflict = store.once(&mut two, &billing, &first).await;
+        assert!(
+            matches!(conflict, Err(SaveError::Conflict(_))),
+            "{conflict:?}"
+        );
+        assert!(matches!(poll(waiting), Poll::Ready(Ok(Handled::First))));
+    }
+    let refused = Transactions::commit(&store, two).await;
+    assert!(
+        matches!(refused, Err(StoreError::Unusable { .. })),
+        "{refused:?}"
+    );
+    Transactions::commit(&store, one).await.unwrap();
+    let mut again = store.begin();
+    for id in [&first, &second] {
+        let handled = store.once(&mut again, &billing, id).await;
+        assert_eq!(handled.unwrap(), Handled::Duplicate);
+    }
 }

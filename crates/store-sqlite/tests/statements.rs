@@ -14,8 +14,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use outbox_message::{Message, Topic};
-use outbox_store::{AfterDeath, Claim, DeathReason, OutboxOperator, OutboxStore, Outcome, Save};
+use outbox_message::{Message, MessageId, Topic};
+use outbox_store::{
+    AfterDeath, Claim, Consumer, DeathReason, Handled, OutboxOperator, OutboxStore, Outcome, Save,
+};
 use outbox_store_sqlite::{SqliteConfig, SqliteStore};
 use scratch::{Scratch, message, retry, settlements};
 use tokio::sync::{Mutex, MutexGuard};
@@ -212,4 +214,33 @@ async fn w7_saving_many_costs_as_many_statements_as_saving_two() {
     }
     // The test for an open transaction, the positions, the messages, and the ids if they are to be remembered.
     assert_eq!(costs, [3, 3, 4, 4]);
+}
+
+#[tokio::test]
+async fn i5_a_handling_costs_one_statement_whatever_was_handled_before() {
+    let _alone = counting().await;
+    let scratch = Scratch::with_connections(1).await;
+    let consumer = Consumer::new("billing").unwrap();
+    for before in [false, true] {
+        if before {
+            scratch
+                .sql(
+                    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+                     INSERT INTO outbox_inbox (consumer, message_id) SELECT 'billing', 'before-' || i FROM n",
+                )
+                .await;
+        }
+        let id = MessageId::generate();
+        let handling = async {
+            let mut tx = scratch.pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+            for told in [Handled::First, Handled::Duplicate] {
+                let handled = scratch.store.once(&mut tx, &consumer, &id).await;
+                assert_eq!(handled.unwrap(), told);
+            }
+            assert!(scratch.store.forget(&mut tx, &consumer, &id).await.unwrap());
+            tx.commit().await.unwrap();
+        };
+        // Each beside the test for an open transaction.
+        assert_eq!(cost(&scratch, handling).await.1, 3 * 2);
+    }
 }

@@ -8,6 +8,7 @@
 mod busy;
 mod claiming;
 mod full;
+mod handling;
 mod opening;
 mod plans;
 mod saving;

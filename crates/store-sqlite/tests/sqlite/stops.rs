@@ -84,17 +84,15 @@ async fn the_migration_back_frees_what_was_set_aside() {
         .await;
     scratch.store.pause(&orders(), None).await.unwrap();
     rest(&scratch).await;
-    let migration = &SQLITE.migrations[2];
-    sqlx::raw_sql(migration.down)
-        .execute(&scratch.pool)
-        .await
-        .unwrap();
+    let undone = &SQLITE.migrations[2..];
+    for migration in undone.iter().rev() {
+        scratch.sql(migration.down).await;
+    }
     let error = scratch.store.claim(&request(10)).await.unwrap_err();
     assert!(error.to_string().contains("version 2"), "{error}");
-    sqlx::raw_sql(migration.sql)
-        .execute(&scratch.pool)
-        .await
-        .unwrap();
+    for migration in undone {
+        scratch.sql(migration.sql).await;
+    }
     assert_eq!(scratch.drain(10).await.len(), 3);
 }
 

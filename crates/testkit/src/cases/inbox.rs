@@ -45,6 +45,15 @@ impl<H: Harness> Scene<H> {
         self.forget_as(tx, "a", text).await
     }
 
+    /// Commits or rolls back.
+    async fn end(&self, tx: H::Transaction, commits: bool) {
+        if commits {
+            self.harness.commit(tx).await;
+        } else {
+            self.harness.rollback(tx).await;
+        }
+    }
+
     /// Handles in a transaction of its own.
     async fn once(&self, text: &str) -> Handled {
         let mut tx = self.harness.begin().await;
@@ -118,11 +127,7 @@ pub async fn i1_a_handler_saves_in_the_same_transaction<H: Harness>() {
         assert_eq!(s.once_in(&mut tx, "one").await, Handled::First);
         let saved = s.store().save(H::connection(&mut tx), Save::from(&reply));
         saved.await.expect("the save keeps the limits");
-        if committed {
-            s.harness.commit(tx).await;
-        } else {
-            s.harness.rollback(tx).await;
-        }
+        s.end(tx, committed).await;
     }
     assert_eq!(s.once("one").await, Handled::Duplicate);
     assert_eq!(s.drain().await, ["reply"]);
@@ -145,25 +150,14 @@ pub async fn i1_a_duplicate_leaves_its_transaction_usable<H: Harness>() {
 pub async fn i3_ids_are_compared_byte_for_byte<H: Harness>() {
     let s = Scene::<H>::new().await;
     let long = |last: &str| format!("{}{last}", "i".repeat(254));
+    let (x, y) = (long("x"), long("y"));
     let ids = [
-        "a".to_owned(),
-        "A".to_owned(),
-        "a ".to_owned(),
-        " a".to_owned(),
-        "é".to_owned(),
-        "e\u{301}".to_owned(),
-        "'; --".to_owned(),
-        "%".to_owned(),
-        "line\nfeed".to_owned(),
-        "1".to_owned(),
-        "01".to_owned(),
-        long("x"),
-        long("y"),
+        "a", "A", "a ", " a", "é", "e\u{301}", "'; --", "%", "\n", "1", "01", &x, &y,
     ];
-    for text in &ids {
+    for text in ids {
         assert_eq!(s.once(text).await, Handled::First, "{text:?}");
     }
-    for text in &ids {
+    for text in ids {
         assert_eq!(s.once(text).await, Handled::Duplicate, "{text:?}");
     }
     let mut tx = s.harness.begin().await;
@@ -222,14 +216,7 @@ pub async fn i2_a_second_handling_waits_for_the_first<H: Harness>() {
     ] {
         let (mut one, mut two) = (s.harness.begin().await, s.harness.begin().await);
         assert_eq!(s.once_in(&mut one, text).await, Handled::First);
-        let end = async {
-            if commits {
-                s.harness.commit(one).await;
-            } else {
-                s.harness.rollback(one).await;
-            }
-        };
-        let (handled, ()) = tokio::join!(s.once_in(&mut two, text), end);
+        let (handled, ()) = tokio::join!(s.once_in(&mut two, text), s.end(one, commits));
         assert_eq!(handled, told, "{text}");
         s.harness.commit(two).await;
         assert_eq!(s.once(text).await, Handled::Duplicate);
@@ -249,14 +236,7 @@ pub async fn i2_a_handling_waits_for_one_that_forgets<H: Harness>() {
         assert_eq!(s.once(text).await, Handled::First);
         let (mut one, mut two) = (s.harness.begin().await, s.harness.begin().await);
         assert!(s.forget_in(&mut one, text).await);
-        let end = async {
-            if commits {
-                s.harness.commit(one).await;
-            } else {
-                s.harness.rollback(one).await;
-            }
-        };
-        let (handled, ()) = tokio::join!(s.once_in(&mut two, text), end);
+        let (handled, ()) = tokio::join!(s.once_in(&mut two, text), s.end(one, commits));
         assert_eq!(handled, told, "{text}");
         s.harness.commit(two).await;
         assert_eq!(s.once(text).await, Handled::Duplicate);
@@ -323,8 +303,7 @@ pub async fn a5_a_purge_keeps_what_an_old_dead_letter_may_need<H: Harness>() {
     s.advance(HOUR).await;
     s.kill("letter", AfterDeath::Skip).await;
     assert_eq!(s.once("the letter").await, Handled::First);
-    let forgettable = message("k", "out").with_id("out");
-    let forgettable = forgettable.expect("a case's id is short");
+    let forgettable = message("k", "out");
     let saved = Save {
         once: Some(HOUR / 2),
         ..Save::from(&forgettable)
