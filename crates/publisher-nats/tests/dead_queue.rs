@@ -114,8 +114,8 @@ async fn publish(publisher: &NatsPublisher, message: &Message) {
         token: &token,
         messages: std::slice::from_ref(&delivery),
     };
-    let published = publisher.publish(run).await;
-    assert_eq!(published.confirmed, 1, "{:?}", published.failure);
+    let ended = publisher.publish(run).await;
+    assert_eq!(ended.confirmed, 1, "{:?}", ended.failure);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,7 +32,7 @@ impl DeadQueues for RabbitMqPublisher {
         })?;
         Ok(Box::new(Queue {
             server: self.inner.server.clone(),
-            queue,
+            name: queue,
             channel,
             unread,
             current: None,
@@ -50,7 +50,7 @@ impl DeadQueues for RabbitMqPublisher {
 #[derive(Debug)]
 struct Queue {
     server: String,
-    queue: ShortString,
+    name: ShortString,
     channel: Channel,
     /// How many messages are not read yet of those that were there.
     unread: u32,
@@ -62,7 +62,7 @@ struct Queue {
 
 impl Queue {
     fn failed(&self, error: lapin::Error) -> PublishError {
-        failure::not_usable(&self.server, "queue", self.queue.as_str(), error)
+        failure::not_usable(&self.server, "queue", self.name.as_str(), error)
     }
 }
 
@@ -74,7 +74,7 @@ impl DeadQueue for Queue {
             return Ok(None);
         }
         let options = BasicGetOptions { no_ack: false };
-        let got = self.channel.basic_get(self.queue.clone(), options).await;
+        let got = self.channel.basic_get(self.name.clone(), options).await;
         let Some(message) = got.map_err(|error| self.failed(error))? else {
             // Others have taken what was there.
             self.unread = 0;

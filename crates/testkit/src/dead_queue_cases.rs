@@ -67,15 +67,15 @@ async fn publish(queues: &dyn DeadQueues, message: Message) {
         starts: 0,
         message,
     };
-    let publisher = queues.redriver();
-    let destination = publisher.destination(&delivery.message.topic);
+    let redriver = queues.redriver();
+    let destination = redriver.destination(&delivery.message.topic);
     let run = Run {
         destination: &destination,
         token: &token,
         messages: std::slice::from_ref(&delivery),
     };
-    let published = publisher.publish(run).await;
-    assert_eq!(published.confirmed, 1, "{:?}", published.failure);
+    let ended = redriver.publish(run).await;
+    assert_eq!(ended.confirmed, 1, "{:?}", ended.failure);
 }
 
 /// Waits until so many stand there again: brokers take back what somebody dropped when they notice.
