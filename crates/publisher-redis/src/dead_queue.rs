@@ -193,16 +193,13 @@ impl DeadQueue for Stream {
         };
         command.arg(last).arg("COUNT").arg(1);
         let answer = self.redis.say(&self.key, &command).await?;
-        match fields::entry(answer).ok_or_else(|| self.redis.misunderstood())? {
-            Some((id, fields)) => {
-                self.after = Some(id);
-                Ok(Some(fields::letter(fields)))
-            }
-            None => {
-                self.last = None;
-                Ok(None)
-            }
-        }
+        let entry = fields::entry(answer).ok_or_else(|| self.redis.misunderstood())?;
+        let Some((id, fields)) = entry else {
+            self.last = None;
+            return Ok(None);
+        };
+        self.after = Some(id);
+        Ok(Some(fields::letter(fields)))
     }
 
     async fn remove(&mut self) -> Result<bool, PublishError> {

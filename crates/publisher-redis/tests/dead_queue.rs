@@ -86,7 +86,7 @@ impl<L: Layout> Harness<L> {
         Topic::new(format!("{}.{part}", self.name)).unwrap()
     }
 
-    fn publisher(&self, port: u16) -> RedisPublisher {
+    fn publisher(port: u16) -> RedisPublisher {
         let url = format!("redis://:{PASSWORD}@127.0.0.1:{port}/?{}", L::PARAMETERS);
         RedisPublisher::new(&url).unwrap()
     }
@@ -121,11 +121,11 @@ impl<L: Layout> DeadQueueHarness for Harness<L> {
     }
 
     fn queues(&self) -> Arc<dyn DeadQueues> {
-        Arc::new(self.publisher(self.proxy.port()))
+        Arc::new(Self::publisher(self.proxy.port()))
     }
 
     async fn put(&mut self, messages: &[Message]) {
-        run::publish_all(&self.publisher(self.server.port()), messages).await;
+        run::publish_all(&Self::publisher(self.server.port()), messages).await;
     }
 
     async fn look(&mut self, topic: &Topic) -> Vec<String> {
@@ -162,7 +162,7 @@ async fn redrive_one(publisher: &RedisPublisher, dead: &Topic) -> Step {
 #[tokio::test]
 async fn a_job_of_laravel_goes_with_its_notification() {
     let harness = Harness::<Laravel>::start().await;
-    let publisher = harness.publisher(harness.server.port());
+    let publisher = Harness::<Laravel>::publisher(harness.server.port());
     let dead = harness.dead();
     let jobs = [1, 2].map(|n| run::message(dead.as_str(), format!(r#"{{"n":{n},"attempts":0}}"#)));
     run::publish_all(&publisher, &jobs).await;
@@ -179,7 +179,7 @@ async fn a_job_of_laravel_goes_with_its_notification() {
 #[tokio::test]
 async fn a_frame_keeps_its_headers() {
     let harness = Harness::<List>::start().await;
-    let publisher = harness.publisher(harness.server.port());
+    let publisher = Harness::<List>::publisher(harness.server.port());
     let dead = harness.dead();
     let framed = r#"{"__bq_frame":1,"headers":{"traceparent":"00-1","tenant":"é"},"body":"{\"job\":\"urn:a\",\"meta\":{\"schema_version\":1}}"}"#;
     let mut client = server::client(&harness.server).await;
@@ -199,7 +199,7 @@ async fn a_frame_keeps_its_headers() {
 #[tokio::test]
 async fn a_list_that_is_a_stream_and_a_name_with_a_key_are_refused() {
     let harness = Harness::<List>::start().await;
-    let publisher = harness.publisher(harness.server.port());
+    let publisher = Harness::<List>::publisher(harness.server.port());
     let refused = publisher.dead_queue(&harness.missing()).await.unwrap_err();
     assert!(refused.text.contains("holds no list"), "{refused}");
     let url = format!(

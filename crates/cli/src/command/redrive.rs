@@ -90,14 +90,14 @@ pub(crate) async fn run(args: RedriveArgs, output: Output) -> Result<Exit, Failu
         reason: args.reason,
     };
     let mut account = Account::new(&args.queue, args.dry_run);
-    let stop = signals::stop()?;
+    let signal = signals::stop()?;
     let opened = timeout(args.timeout, Redrive::open(&*queues, &args.queue)).await;
     let mut redrive = told(opened, args.timeout)?;
-    let mut stop = pin!(stop);
+    let mut signal = pin!(signal);
     let mut ended = Ok(());
     while args.max.is_none_or(|max| account.redriven() < max) {
         // The one that is under way is finished first.
-        if has_come(stop.as_mut()).await {
+        if has_come(signal.as_mut()).await {
             account.stop();
             break;
         }
@@ -130,8 +130,8 @@ pub(crate) async fn run(args: RedriveArgs, output: Output) -> Result<Exit, Failu
 }
 
 /// Whether it is there already.
-async fn has_come(mut stop: Pin<&mut impl Future<Output = ()>>) -> bool {
-    poll_fn(|cx| Poll::Ready(stop.as_mut().poll(cx).is_ready())).await
+async fn has_come(mut signal: Pin<&mut impl Future<Output = ()>>) -> bool {
+    poll_fn(|cx| Poll::Ready(signal.as_mut().poll(cx).is_ready())).await
 }
 
 /// What was done in time, or why not.

@@ -16,7 +16,7 @@ const FRAME: &[u8] = b"__bq_frame";
 #[derive(Deserialize)]
 struct Frame {
     #[serde(rename = "__bq_frame")]
-    _frame: serde::de::IgnoredAny,
+    _version: serde::de::IgnoredAny,
     #[serde(default)]
     headers: Pairs,
     body: String,
