@@ -117,7 +117,8 @@ fn refused(error: PublishError, about: &Circumstances, config: &RelayConfig) -> 
         },
         PublishErrorKind::Interrupted => Judgement {
             failure: Some(asked.map_or_else(released, |delay| retry(delay, false, &text))),
-            interrupted: true,
+            // What waits for a time of its own does not come again at once, so its lane need not wait.
+            interrupted: asked.is_none(),
             ..Judgement::default()
         },
         PublishErrorKind::Closed => Judgement {

@@ -72,13 +72,28 @@ impl Procedure for Forgetting {
             }
         };
         let more = ids >= MOST_REMOVED || published >= MOST_REMOVED;
-        if !more {
-            query(session, &statements.upkeep_done, &[]).await?;
-        }
         Ok(Some(Forgotten {
             rows: usize::try_from(ids + circuits + published).unwrap_or(usize::MAX),
             more,
         }))
+    }
+}
+
+/// Leaves upkeep alone for a minute, when there is no more to forget.
+#[derive(Debug)]
+struct Done;
+
+impl Procedure for Done {
+    type Output = ();
+    const WHAT: &'static str = "end its upkeep";
+
+    async fn run<S: Session>(
+        &self,
+        session: &mut S,
+        statements: &Statements,
+    ) -> Result<(), Failure<S::Error>> {
+        query(session, &statements.upkeep_done, &[]).await?;
+        Ok(())
     }
 }
 
@@ -130,7 +145,7 @@ pub(crate) async fn maintain<D: Database>(store: &Relaying<D>) -> Result<usize, 
     let retain = store.config.retain;
     let mut removed = 0;
     let mut failed = None;
-    let mut more = false;
+    let (mut more, mut is_turn) = (false, true);
     for _ in 0..MOST_STEPS {
         match store.run(Forgetting { retain }).await {
             // Another relay does it, or goes on with it.
@@ -143,7 +158,7 @@ pub(crate) async fn maintain<D: Database>(store: &Relaying<D>) -> Result<usize, 
                 }
             }
             Err(error) => {
-                (failed, more) = (Some(error), false);
+                (failed, more, is_turn) = (Some(error), false, false);
                 break;
             }
         }
@@ -158,6 +173,13 @@ pub(crate) async fn maintain<D: Database>(store: &Relaying<D>) -> Result<usize, 
             Err(StoreError::DeadLetterNeedsInbox { .. }) if more => {}
             Err(error) => failed = failed.or(Some(error)),
         }
+    }
+    // After a failure of the first it is any relay's turn again.
+    if is_turn
+        && !more
+        && let Err(error) = store.run(Done).await
+    {
+        failed = failed.or(Some(error));
     }
     if let Some(retain) = retain {
         match store.run(Partitioning { retain }).await {

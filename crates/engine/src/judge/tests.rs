@@ -230,6 +230,19 @@ fn f5_what_no_retry_heals_is_dead_at_once_and_what_says_nothing_is_released() {
 }
 
 #[test]
+fn f4_o7_what_says_nothing_but_a_time_waits_alone_and_uncounted() {
+    let error = PublishError::new(PublishErrorKind::Interrupted, "later");
+    let error = error.with_retry_after(Duration::from_secs(7));
+    let later = End::Answered(Published::failed(0, error));
+    let judged = judge(later, &ALONE, &config());
+    let Some((_, Outcome::Retry { after, counted, .. })) = judged.failure else {
+        panic!("it waits");
+    };
+    assert_eq!((after, counted), (Some(Duration::from_secs(7)), false));
+    assert!(!judged.interrupted && judged.unavailable.is_none());
+}
+
+#[test]
 fn o9_a_death_carries_the_policy_of_the_relay() {
     let hold = RelayConfig {
         after_death: AfterDeath::Hold,
