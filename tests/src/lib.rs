@@ -51,6 +51,10 @@ mod running {}
 mod inbox {}
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/dead-letters.md")]
+mod dead_letters {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/testing.md")]
 mod testing {}
 
