@@ -4,6 +4,7 @@ use std::{str::FromStr, sync::Arc};
 
 use clap::{Args, ValueEnum};
 use outbox::{
+    DeadLetters,
     message::Topic,
     publisher::{Publisher, Router, TopicPattern},
     store::Status,
@@ -142,27 +143,54 @@ impl Routes {
         self.unmatched == Unmatched::Refuse && !covered
     }
 
-    /// Refuses to begin if messages are pending that have no way to go, unless that is as wanted.
-    pub(crate) fn covers(&self, router: &Router, status: &Status) -> Result<(), Failure> {
+    /// Refuses to begin if messages are pending that have no way to go, unless that is as wanted, or if dead letters would have none.
+    /// Dead letters that are pending wait for their route and are no reason to stop everything else.
+    pub(crate) fn covers(
+        &self,
+        router: &Router,
+        status: &Status,
+        letters: Option<&DeadLetters>,
+    ) -> Result<(), Failure> {
         if !self.may_miss_topics() {
             return Ok(());
         }
+        let is_letter =
+            |topic: &Topic| letters.is_some_and(|letters| letters.is_dead_letter_topic(topic));
         let pending = status.topics.iter().filter(|topic| topic.pending > 0);
         let topics: Vec<Topic> = pending
             .filter_map(|topic| Topic::new(&*topic.topic).ok())
+            .filter(|topic| !is_letter(topic))
             .collect();
-        let names: Vec<&str> = router
-            .unmatched(&topics)
-            .iter()
-            .map(|topic| topic.as_str())
+        unmatched(router, &topics, "what is pending of", PENDING)?;
+        let topics: Vec<Topic> = letters
+            .into_iter()
+            .flat_map(|letters| {
+                let routed = self.topics().filter(|topic| !is_letter(topic));
+                routed.filter_map(|topic| letters.topic(&topic).ok())
+            })
             .collect();
-        if names.is_empty() {
-            return Ok(());
-        }
-        let what = format!("no --route matches what is pending of {}", names.join(", "));
-        Err(Failure::new(Exit::Input, what)
-            .hint("add --route 'TOPIC=URL' or '*=URL', or leave it pending with --unmatched leave"))
+        unmatched(router, &topics, "the dead letters of", LETTERS)
     }
+}
+
+const PENDING: &str =
+    "add --route 'TOPIC=URL' or '*=URL', or leave it pending with --unmatched leave";
+
+const LETTERS: &str =
+    "add --route 'TOPIC=URL' or '*=URL' for them, or leave out --dead-letter-topic";
+
+/// Refuses if one of these topics has no route.
+fn unmatched(router: &Router, topics: &[Topic], what: &str, hint: &str) -> Result<(), Failure> {
+    let names: Vec<&str> = router
+        .unmatched(topics)
+        .iter()
+        .map(|topic| topic.as_str())
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let what = format!("no --route matches {what} {}", names.join(", "));
+    Err(Failure::new(Exit::Input, what).hint(hint))
 }
 
 #[cfg(test)]
@@ -203,13 +231,41 @@ mod tests {
         let status = pending(&[("orders.created", 1), ("sms", 2), ("fax", 3), ("old", 0)]);
         let refuse = make(Unmatched::Refuse);
         let router = refuse.router().unwrap();
-        let refused = refuse.covers(&router, &status).unwrap_err();
+        let refused = refuse.covers(&router, &status, None).unwrap_err();
         assert!(
             refused.to_string().contains("pending of sms, fax\n"),
             "{refused}"
         );
-        assert!(refuse.covers(&router, &pending(&[("mail", 1)])).is_ok());
-        assert!(make(Unmatched::Leave).covers(&router, &status).is_ok());
+        assert!(
+            refuse
+                .covers(&router, &pending(&[("mail", 1)]), None)
+                .is_ok()
+        );
+        assert!(
+            make(Unmatched::Leave)
+                .covers(&router, &status, None)
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn dead_letters_must_have_a_route_before_there_are_any_and_do_not_keep_others_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |pattern: &str| format!("{pattern}=file:{}", folder.path().join("a").display());
+        let letters: DeadLetters = "{topic}.dlq".parse().unwrap();
+        let covers = |patterns: &[&str], pending: &Status| {
+            let patterns: Vec<String> = patterns.iter().map(|pattern| file(pattern)).collect();
+            let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+            let routes = routes(&patterns, Unmatched::Refuse);
+            routes.covers(&routes.router().unwrap(), pending, Some(&letters))
+        };
+        let refused = covers(&["orders"], &Status::default()).unwrap_err();
+        let words = "the dead letters of orders.dlq\n";
+        assert!(refused.to_string().contains(words), "{refused}");
+        assert!(covers(&["orders", "orders.dlq"], &Status::default()).is_ok());
+        assert!(covers(&["orders", "*.dlq"], &Status::default()).is_ok());
+        let pending = pending(&[("mail.dlq", 1)]);
+        assert!(covers(&["orders", "orders.dlq"], &pending).is_ok());
     }
 
     #[test]

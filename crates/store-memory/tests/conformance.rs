@@ -12,12 +12,12 @@ struct MemoryHarness<const LANES: u16> {
 }
 
 impl<const LANES: u16> MemoryHarness<LANES> {
-    fn with(config: MemoryConfig) -> Self {
+    fn with(config: &MemoryConfig) -> Self {
         Self {
             store: MemoryStore::with_config(&MemoryConfig {
                 lanes: Lanes::new(LANES).expect("it has lanes"),
                 clock: MemoryClock::Manual,
-                ..config
+                ..config.clone()
             }),
         }
     }
@@ -34,18 +34,18 @@ impl<const LANES: u16> Harness for MemoryHarness<LANES> {
         .with_commit_order_waits();
 
     async fn start() -> Self {
-        Self::with(MemoryConfig::default())
+        Self::with(&MemoryConfig::default())
     }
 
     async fn start_keeping(retain: Duration) -> Option<Self> {
-        Some(Self::with(MemoryConfig {
+        Some(Self::with(&MemoryConfig {
             retain: Some(retain),
             ..MemoryConfig::default()
         }))
     }
 
     async fn start_keeping_inbox(retain: Duration) -> Option<Self> {
-        Some(Self::with(MemoryConfig {
+        Some(Self::with(&MemoryConfig {
             retain_inbox: Some(retain),
             ..MemoryConfig::default()
         }))

@@ -74,7 +74,7 @@ impl<D: Database> OutboxOperator for Relaying<D> {
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         let purged = upkeep::purge(self, purge).await?;
         if self.command.is_some() && purge.mode == PurgeMode::Delete {
-            let rows = purged.published + purged.ids + purged.inbox;
+            let rows = purged.published + purged.ids + purged.inbox + purged.partitions;
             let rows = usize::try_from(rows).unwrap_or(usize::MAX);
             self.change(Action::Purge, Done, move |()| rows).await?;
         }

@@ -104,9 +104,9 @@ pub struct AuditLine {
     pub began_at_ms: i64,
     /// When its last step was done, likewise.
     pub ended_at_ms: i64,
-    /// How many steps were done, each in a transaction of its own.
+    /// How many steps were done, each in a transaction of its own; the last may have found nothing more to do.
     pub steps: u64,
-    /// How many messages, ids or topics they changed together.
+    /// How many messages, ids, topics or partitions they changed together.
     pub count: u64,
 }
 

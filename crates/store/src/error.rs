@@ -78,9 +78,9 @@ pub enum StoreError {
     )]
     DeadLetterNeedsInbox {
         /// The message id of the oldest dead letter, as stored.
-        id: String,
+        id: Box<str>,
         /// Its topic, as stored.
-        topic: String,
+        topic: Box<str>,
         /// How long ago it was saved.
         age: Duration,
         /// How old the ids are that were to be forgotten.

@@ -149,7 +149,8 @@ async fn relay(args: RelayArgs, wanted: &Routes, output: Output) -> Result<Exit,
         let router = wanted.router()?;
         if wanted.may_miss_topics() {
             let status = opened.operator().status().await;
-            wanted.covers(&router, &status.map_err(|error| store::failure(&error))?)?;
+            let status = status.map_err(|error| store::failure(&error))?;
+            wanted.covers(&router, &status, args.options.dead_letters())?;
         }
         let relay = Relay::with_config(opened.relay_side(), router, config.clone())
             .map_err(|error| misfit::settings(&error, &config))?;

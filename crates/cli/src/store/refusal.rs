@@ -23,6 +23,7 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
             hint,
         } => other_schema(*found, *expected, hint),
         StoreError::Unusable { problem, hint } => Failure::new(Exit::Store, problem).hint(*hint),
+        StoreError::DeadLetterNeedsInbox { .. } => Failure::caused(Exit::Store, error),
         _ => Failure::caused(Exit::Broken, error),
     }
 }

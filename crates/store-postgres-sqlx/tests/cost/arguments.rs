@@ -121,10 +121,9 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         ],
         // The inbox.
         "inbox_once" | "inbox_forget" => vec![text("billing"), text("handled-1")],
-        "inbox_count" | "inbox_purge" => vec![int(1_000), int(1_000)],
         // Upkeep, status.
         "forget_circuits" | "forget_ids" | "status_circuits" => vec![int(1_000)],
-        "forget_published" | "purge_published" | "purge_count" | "status_horizon" => vec![int(1_000), int(1_000)],
+        "forget_published" | "inbox_count" | "inbox_purge" | "purge_published" | "purge_count" | "status_horizon" => vec![int(1_000), int(1_000)],
         "drop_partitions" => vec![int(1_000), int(16)],
         // Operators.
         "audit_note" => vec![text("command"), text("redrive"), text("ann"), text("{}"), int(1)],

@@ -28,8 +28,8 @@ impl OldestDead {
             return Ok(());
         }
         Err(StoreError::DeadLetterNeedsInbox {
-            id: self.id,
-            topic: self.topic,
+            id: self.id.into(),
+            topic: self.topic.into(),
             age: self.age,
             older_than,
         })
@@ -53,7 +53,7 @@ mod tests {
         let letter = OldestDead {
             id: "1042".into(),
             topic: "orders".into(),
-            age: Duration::from_secs(60),
+            age: Duration::from_mins(1),
         };
         for enough in [60, 61] {
             assert!(letter.clone().check(Duration::from_secs(enough)).is_ok());

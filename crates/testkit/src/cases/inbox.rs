@@ -329,7 +329,7 @@ pub async fn a5_a_purge_keeps_what_an_old_dead_letter_may_need<H: Harness>() {
         else {
             panic!("{refused:?}");
         };
-        assert_eq!((id.as_str(), topic.as_str()), ("the letter", TOPIC));
+        assert_eq!((&*id, &*topic), ("the letter", TOPIC));
         assert_eq!(older_than, asked);
         // By the time it was saved, not by that of its death.
         assert!((2 * HOUR..3 * HOUR).contains(&age), "{age:?}");

@@ -79,6 +79,11 @@ enum Policy {
 }
 
 impl RelayOptions {
+    /// Where dead letters go, if they do.
+    pub(super) fn dead_letters(&self) -> Option<&DeadLetters> {
+        self.dead_letter_topic.as_ref()
+    }
+
     pub(super) fn config(&self) -> Result<RelayConfig, Failure> {
         let default = RelayConfig::default();
         let lease = self.lease.unwrap_or(default.lease);
