@@ -9,7 +9,7 @@ use crate::{bypass_external_effects, is_replay};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivered<T> {
-    /// The application's data.
+    /// The application's data. Where there is none, or `null`, it is `None`, `()`, or what an empty object is read as.
     pub data: T,
     /// What it is.
     pub urn: String,

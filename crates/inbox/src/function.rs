@@ -6,7 +6,7 @@ use outbox_envelope::Received;
 use outbox_message::Delivery;
 use serde::de::DeserializeOwned;
 
-use crate::{Delivered, HandlerError};
+use crate::{Delivered, HandlerError, missing};
 
 /// What an asynchronous handler is while it runs.
 pub type Handling<'a> = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send + 'a>>;
@@ -89,26 +89,24 @@ where
         received: &Received<'_>,
         delivery: &Delivery,
     ) -> Result<Handling<'a>, HandlerError> {
-        // A handler of the format gets an empty object where there is no data.
-        let text = match received.data {
-            "null" => "{}",
-            data => data,
-        };
-        let data = serde_json::from_str(text).map_err(|error| unreadable::<T>(&error))?;
+        let data = match received.data {
+            "null" => missing::read().map_err(|error| unreadable::<T>("there is none", &error)),
+            text => serde_json::from_str(text).map_err(|error| {
+                let place = format!("line {} column {}", error.line(), error.column());
+                unreadable::<T>(&place, &error)
+            }),
+        }?;
         let delivered = Delivered::new(data, received, delivery);
         Ok(self.function.call(service, tx, delivered))
     }
 }
 
 /// Where and as what data could not be read. What serde says else may repeat values, which errors must not.
-fn unreadable<T>(error: &serde_json::Error) -> HandlerError {
+fn unreadable<T>(place: &str, error: &serde_json::Error) -> HandlerError {
     let text = error.to_string();
     let about_fields = ["missing field `", "duplicate field `"];
-    let said = if about_fields.iter().any(|it| text.starts_with(it)) {
-        text
-    } else {
-        format!("line {} column {}", error.line(), error.column())
-    };
+    let names_a_field = about_fields.iter().any(|it| text.starts_with(it));
+    let said = if names_a_field { &text } else { place };
     HandlerError::new(format!(
         "the data cannot be read as {}: {said}",
         type_name::<T>()

@@ -65,6 +65,7 @@ mod handler;
 mod inbox;
 mod incoming;
 mod intake;
+mod missing;
 mod processor;
 mod replay;
 

@@ -10,6 +10,7 @@
 )]
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -120,6 +121,58 @@ async fn a_function_is_found_by_urn_and_first_by_schema_version() {
     assert_eq!(log.lines(), lines);
 }
 
+/// Whatever was read, as a handler of that type got it. `None` if it could not be read.
+async fn read_as<T>(body: &str) -> Option<String>
+where
+    T: std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
+{
+    let log = Log::default();
+    let dispatcher = Dispatcher::new(log.clone()).on(
+        "urn:x",
+        async |log: &Log, _: &mut MemoryTx, it: Delivered<T>| {
+            log.write(format!("{:?}", it.data));
+            Ok::<_, HandlerError>(())
+        },
+    );
+    hand(&dispatcher, &delivery(body)).await.unwrap().ok()?;
+    log.lines().pop()
+}
+
+/// Decides by what it sees.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Nothing,
+    Something {
+        #[serde(rename = "id")]
+        _id: i64,
+    },
+}
+
+#[tokio::test]
+async fn data_that_is_missing_or_null_is_read_as_what_the_type_has_for_it() {
+    for body in [r#"{"job":"urn:x"}"#, r#"{"job":"urn:x","data":null}"#] {
+        assert_eq!(read_as::<()>(body).await.as_deref(), Some("()"));
+        let option = read_as::<Option<Created>>(body).await;
+        assert_eq!(option.as_deref(), Some("None"));
+        // Not `Some`, although an empty object could be read as one.
+        let option = read_as::<Option<Anything>>(body).await;
+        assert_eq!(option.as_deref(), Some("None"));
+        let defaults = read_as::<Anything>(body).await;
+        assert_eq!(defaults.as_deref(), Some("Anything { id: 0 }"));
+        let value = read_as::<serde_json::Value>(body).await;
+        assert_eq!(value.as_deref(), Some("Object {}"));
+        let map = read_as::<BTreeMap<String, i64>>(body).await;
+        assert_eq!(map.as_deref(), Some("{}"));
+        let either = read_as::<Either>(body).await;
+        assert_eq!(either.as_deref(), Some("Nothing"));
+        assert_eq!(read_as::<Created>(body).await, None);
+        assert_eq!(read_as::<i64>(body).await, None);
+    }
+    let option = read_as::<Option<Anything>>(r#"{"job":"urn:x","data":{}}"#).await;
+    assert_eq!(option.as_deref(), Some("Some(Anything { id: 0 })"));
+}
+
 #[tokio::test]
 async fn a_message_without_a_function_fails_or_is_deleted_or_released_or_dead_as_chosen() {
     let unknown = delivery(r#"{"job":"urn:none"}"#);
@@ -178,6 +231,10 @@ async fn f5_poison_and_unreadable_data_never_reach_a_function() {
         (
             br#"{"job":"urn:babel:orders:created","data":{"id":"secret"}}"#.to_vec(),
             "line 1 column 14",
+        ),
+        (
+            br#"{"job":"urn:babel:orders:created"}"#.to_vec(),
+            "missing field `id`",
         ),
     ] {
         let error = text(hand(&dispatcher, &delivery(body)).await);
