@@ -67,7 +67,7 @@ pub enum UnknownUrn {
     Fail,
     /// It is done without a function. Nothing is recorded of it.
     Delete,
-    /// It is tried again after this long, uncounted, however often. Its key waits.
+    /// It is tried again after this long, uncounted, however often. The relay caps it (7 days unless configured). Its key waits.
     Release(Duration),
     /// It is a dead letter at once.
     DeadLetter,

@@ -81,7 +81,8 @@ impl HandlerError {
         }
     }
 
-    /// The same error, not counted: the message is tried again after `delay`, however often. Its key waits; nothing else does.
+    /// The same error, not counted: the message is tried again after `delay`, however often. The relay caps it (7 days unless configured).
+    /// Its key waits; nothing else does.
     #[must_use]
     pub fn later(self, delay: Duration) -> Self {
         Self {

@@ -5,13 +5,16 @@ use std::{any::Any, borrow::Cow, fmt, future::Future, panic::AssertUnwindSafe, t
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use outbox_message::{Delivery, Topic};
+use outbox_message::{Delivery, MessageId, Topic};
 use outbox_publisher::{PublishError, PublishErrorKind, Published, Publisher, Run};
 use outbox_store::{Consumer, Handled, InboxWriter, SaveError, StoreError, Transactions};
 use tokio::time::{Instant, timeout_at};
 use tracing::debug;
 
 use crate::{Handler, HandlerError};
+
+/// When a message comes again that was not handled, or not known to be, for no fault of its own.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Handles the messages of a store, each in a transaction that also records its id: given to a relay in the place of a publisher.
 ///
@@ -24,6 +27,8 @@ use crate::{Handler, HandlerError};
 /// Lanes, leases, order for each key, backoff, dead letters and everything else about a retry are the relay's, with its settings. A topic is a destination: a
 /// handler that says [`unavailable`](HandlerError::unavailable), and a database that cannot be reached, stop its topic until a probe succeeds, and no attempt is
 /// counted.
+///
+/// Each handler that runs has a connection of `store`, so the relay's `concurrency` (64 unless configured) should not exceed those of its pool.
 ///
 /// ```no_run
 /// use outbox_engine::Relay;
@@ -44,7 +49,7 @@ pub struct Processor<S, H> {
 }
 
 impl<S, H> Processor<S, H> {
-    /// Handles messages for `consumer` in transactions of `store`, with a timeout of 8 s.
+    /// Handles messages for `consumer` in transactions of `store`, with a timeout of 8 s for the handler.
     ///
     /// Choose the consumer's name once: under another name everything is handled again that comes again.
     pub fn new(store: S, consumer: Consumer, handler: H) -> Self {
@@ -56,8 +61,13 @@ impl<S, H> Processor<S, H> {
         }
     }
 
-    /// How long handling one message may take, from the begin of its transaction to its commit. Then the transaction is dropped, and a failure is counted.
-    /// With an eighth of it more it must fit into the relay's publish timeout (10 s unless configured), otherwise the relay refuses to start.
+    /// How long the handler of one message may take. Then its transaction is dropped, and a failure is counted.
+    ///
+    /// Waiting is not the handler's time, and is not counted: if the transaction was not begun, or the id not recorded, within a sixteenth of `timeout`, the
+    /// handler is not started, and the message comes again a second later; if no transaction was begun within `timeout`, the database is unavailable. After
+    /// the handler the commit, or the rollback, gets an eighth of `timeout`.
+    ///
+    /// With a quarter of it more it must fit into the relay's publish timeout (10 s unless configured), otherwise the relay refuses to start.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
@@ -75,10 +85,17 @@ where
         if !takes.map_err(HandlerError::into_publish_error)? {
             return Ok(());
         }
-        let until = Instant::now() + self.timeout;
-        let mut open = self.begin(until).await?;
+        match self.open(&delivery.message.id).await? {
+            Some(open) => self.handle(open, delivery).await,
+            None => Ok(()),
+        }
+    }
 
-        let id = &delivery.message.id;
+    /// A transaction that recorded the id. `None` if it was recorded before.
+    async fn open(&self, id: &MessageId) -> Result<Option<S::Open>, PublishError> {
+        let start = Instant::now();
+        let until = start + self.timeout;
+        let mut open = self.begin(until).await?;
         let once = self
             .store
             .once(self.store.tx(&mut open), &self.consumer, id);
@@ -88,82 +105,125 @@ where
             Some(Ok(Handled::First)) => {}
             Some(Ok(Handled::Duplicate)) => {
                 debug!(consumer = %self.consumer, %id, "a message was handled before");
-                self.roll_back(until, open).await;
-                return Ok(());
+                self.roll_back(self.end(), open).await;
+                return Ok(None);
             }
             Some(Err(error)) => {
-                self.roll_back(until, open).await;
+                self.roll_back(self.end(), open).await;
                 return Err(unrecorded(error));
             }
         }
+        // The handler gets its whole time or none: the wait says nothing about the message.
+        let waited = start.elapsed();
+        if waited > self.timeout / 16 {
+            self.roll_back(self.end(), open).await;
+            let text = format!("the handler was not started, after a wait of {waited:?}");
+            return Err(interrupted(text));
+        }
+        Ok(Some(open))
+    }
 
+    async fn handle(&self, mut open: S::Open, delivery: &Delivery) -> Result<(), PublishError> {
         // The block ends the handler's borrow of the transaction, and its future with it.
         let handled = {
             let handling = self.handler.handle(self.store.tx(&mut open), delivery);
             let handling = AssertUnwindSafe(handling).catch_unwind();
-            in_time(until, handling).await
+            in_time(Instant::now() + self.timeout, handling).await
         };
+        let end = self.end();
         match handled {
-            Some(Ok(Ok(()))) => self.commit(until, open).await,
+            Some(Ok(Ok(()))) => self.commit(end, open, &delivery.message.id).await,
             Some(Ok(Err(error))) => {
-                self.roll_back(until, open).await;
-                self.failed(until, error).await
+                self.roll_back(end, open).await;
+                self.failed(end, error).await
             }
             Some(Err(panic)) => {
-                self.roll_back(until, open).await;
+                self.roll_back(end, open).await;
                 let text = format!("the handler panicked: {}", text_of(&*panic));
                 Err(counted(text))
             }
-            None => Err(self.timed_out("handler")),
+            None => {
+                let text = format!("the handler did not end within {:?}", self.timeout);
+                Err(counted(text))
+            }
         }
+    }
+
+    /// When what is left to do after the handler is to be done.
+    fn end(&self) -> Instant {
+        Instant::now() + self.timeout / 8
     }
 
     async fn begin(&self, until: Instant) -> Result<S::Open, PublishError> {
         let Some(begun) = in_time(until, self.store.begin()).await else {
-            let text = format!("no transaction was begun within {:?}", self.timeout);
+            let text = "the handlers' database did not begin a transaction in time";
             return Err(PublishError::new(PublishErrorKind::Unavailable, text));
         };
         begun.map_err(unavailable)
     }
 
-    async fn commit(&self, until: Instant, open: S::Open) -> Result<(), PublishError> {
-        match in_time(until, self.store.commit(open)).await {
+    async fn commit(
+        &self,
+        end: Instant,
+        open: S::Open,
+        id: &MessageId,
+    ) -> Result<(), PublishError> {
+        match in_time(end, self.store.commit(open)).await {
             Some(Ok(())) => Ok(()),
-            // Whether it committed, `once` tells when the message comes again.
-            Some(Err(error)) => {
-                let error = HandlerError::caused("the transaction was not committed", error);
-                self.failed(until, error).await
+            Some(Err(error @ StoreError::Unusable { .. })) => {
+                self.failed(end, uncommitted(error)).await
             }
-            None => Err(self.timed_out("commit")),
+            Some(Err(error)) => self.committed(end, id, error).await,
+            None => Err(interrupted("the commit did not end in time".to_owned())),
+        }
+    }
+
+    /// Whether a commit happened that ended with `error`: `once` tells. Counted is only what is known not to have happened: on the last attempt it would bury
+    /// a message that was handled. And that has to be counted, or a message that breaks a deferred constraint would come for ever.
+    async fn committed(
+        &self,
+        end: Instant,
+        id: &MessageId,
+        error: StoreError,
+    ) -> Result<(), PublishError> {
+        let mut open = self.begin(end).await?;
+        let once = self
+            .store
+            .once(self.store.tx(&mut open), &self.consumer, id);
+        match in_time(end, once).await {
+            Some(Ok(handled)) => {
+                self.roll_back(end, open).await;
+                match handled {
+                    Handled::Duplicate => Ok(()),
+                    Handled::First => Err(uncommitted(error).into_publish_error()),
+                }
+            }
+            _ => {
+                let text = "whether the transaction was committed is not known yet".to_owned();
+                Err(interrupted(text).with_source(error))
+            }
         }
     }
 
     /// A failure after which the database cannot be reached says nothing about the message: it is the outage that failed.
-    async fn failed(&self, until: Instant, error: HandlerError) -> Result<(), PublishError> {
-        if error.may_be_an_outage()
-            && let Some(begun) = in_time(until, self.store.begin()).await
-        {
-            let open = begun.map_err(unavailable)?;
-            self.roll_back(until, open).await;
+    async fn failed(&self, end: Instant, error: HandlerError) -> Result<(), PublishError> {
+        if error.may_be_an_outage() {
+            let open = self.begin(end).await?;
+            self.roll_back(end, open).await;
         }
         Err(error.into_publish_error())
     }
 
     /// Rolls back. If that takes too long the transaction is dropped, which rolls it back as well.
-    async fn roll_back(&self, until: Instant, open: S::Open) {
-        in_time(until, self.store.rollback(open)).await;
+    async fn roll_back(&self, end: Instant, open: S::Open) {
+        in_time(end, self.store.rollback(open)).await;
     }
 
     fn contended(&self) -> PublishError {
-        let text = format!(
+        interrupted(format!(
             "another transaction handled the same message for {:?}",
             self.timeout
-        );
-        PublishError::new(PublishErrorKind::Interrupted, text)
-    }
-
-    fn timed_out(&self, what: &str) -> PublishError {
-        counted(format!("the {what} did not end within {:?}", self.timeout))
+        ))
     }
 }
 
@@ -173,6 +233,15 @@ async fn in_time<T>(until: Instant, work: impl Future<Output = T>) -> Option<T> 
 
 fn counted(text: String) -> PublishError {
     PublishError::new(PublishErrorKind::Unknown, text)
+}
+
+/// It says nothing about the message, which comes again soon.
+fn interrupted(text: String) -> PublishError {
+    PublishError::new(PublishErrorKind::Interrupted, text).with_retry_after(SOON)
+}
+
+fn uncommitted(error: StoreError) -> HandlerError {
+    HandlerError::caused("the transaction was not committed", error)
 }
 
 fn unavailable(error: StoreError) -> PublishError {
@@ -213,9 +282,10 @@ where
         false
     }
 
-    /// So that a call ends by itself, and says how, before the relay drops it.
+    /// A sixteenth to wait, the handler's time, an eighth to finish, and a sixteenth to spare, so that a call ends by itself, and says how, before the relay
+    /// drops it. Waiting for longer than a sixteenth starts no handler, and has the handler's time.
     fn longest_call(&self) -> Duration {
-        self.timeout.saturating_add(self.timeout / 8)
+        self.timeout.saturating_add(self.timeout / 4)
     }
 
     /// One message, so that each has its own time.
@@ -235,7 +305,7 @@ where
     async fn reach(&self) -> Result<(), PublishError> {
         let until = Instant::now() + self.timeout;
         let open = self.begin(until).await?;
-        self.roll_back(until, open).await;
+        self.roll_back(self.end(), open).await;
         Ok(())
     }
 }

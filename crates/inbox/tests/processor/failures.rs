@@ -205,6 +205,6 @@ fn a_timeout_that_does_not_fit_into_the_relays_is_refused() {
     let text = refused.unwrap_err().to_string();
     assert_eq!(
         text,
-        "the publisher's longest call (11.25s) must be at most publish_timeout (10s)"
+        "the publisher's longest call (12.5s) must be at most publish_timeout (10s)"
     );
 }

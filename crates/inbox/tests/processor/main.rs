@@ -10,3 +10,4 @@ mod failures;
 mod notices;
 mod once;
 mod scene;
+mod slowness;

@@ -24,11 +24,36 @@ use tokio::sync::Notify;
 
 pub(crate) const PAID: &str = "urn:babel:orders:paid";
 
+/// Longer than anything waits.
+pub(crate) const FOREVER: Duration = Duration::from_hours(24);
+
+/// How a database is slow, and how its commits end.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Faults {
+    pub(crate) begin: Duration,
+    pub(crate) once: Duration,
+    pub(crate) commit: Duration,
+    pub(crate) ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Ending {
+    #[default]
+    Committed,
+    /// It committed, and said that it failed.
+    Denied,
+    /// It was rolled back, and said no more than that it failed.
+    RolledBack,
+    /// It committed, and the answer never comes.
+    Silent,
+}
+
 /// The database of a service, which can go away.
 #[derive(Debug, Clone)]
 pub(crate) struct Database {
     pub(crate) store: MemoryStore,
     away: Arc<AtomicBool>,
+    faults: Arc<Mutex<Faults>>,
 }
 
 impl Database {
@@ -36,7 +61,16 @@ impl Database {
         Self {
             store: MemoryStore::manual(),
             away: Arc::default(),
+            faults: Arc::default(),
         }
+    }
+
+    pub(crate) fn set_faults(&self, faults: Faults) {
+        *self.faults.lock().unwrap() = faults;
+    }
+
+    fn faults(&self) -> Faults {
+        *self.faults.lock().unwrap()
     }
 
     pub(crate) fn set_away(&self, away: bool) {
@@ -55,10 +89,20 @@ impl Database {
         if !self.away.load(Ordering::SeqCst) {
             return Ok(());
         }
-        Err(StoreError::Database {
-            what: "answer",
-            source: "it is away".into(),
-        })
+        Err(broken("it is away"))
+    }
+}
+
+fn broken(how: &str) -> StoreError {
+    StoreError::Database {
+        what: "answer",
+        source: how.into(),
+    }
+}
+
+async fn pass(time: Duration) {
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
     }
 }
 
@@ -68,6 +112,7 @@ impl Transactions for Database {
     type Open = MemoryTx;
 
     async fn begin(&self) -> Result<MemoryTx, StoreError> {
+        pass(self.faults().begin).await;
         self.check()?;
         Transactions::begin(&self.store).await
     }
@@ -77,8 +122,18 @@ impl Transactions for Database {
     }
 
     async fn commit(&self, open: MemoryTx) -> Result<(), StoreError> {
+        let faults = self.faults();
+        pass(faults.commit).await;
         self.check()?;
-        Transactions::commit(&self.store, open).await
+        if faults.ending == Ending::RolledBack {
+            return Err(broken("a constraint was checked at the end"));
+        }
+        Transactions::commit(&self.store, open).await?;
+        match faults.ending {
+            Ending::Denied => Err(broken("the connection broke")),
+            Ending::Silent => std::future::pending().await,
+            Ending::Committed | Ending::RolledBack => Ok(()),
+        }
     }
 
     async fn rollback(&self, open: MemoryTx) {
@@ -94,6 +149,7 @@ impl InboxWriter<MemoryTx> for Database {
         consumer: &Consumer,
         id: &MessageId,
     ) -> Result<Handled, SaveError> {
+        pass(self.faults().once).await;
         self.store.once(tx, consumer, id).await
     }
 
@@ -231,6 +287,16 @@ impl Service {
             "billing".parse().unwrap(),
             self.dispatcher(),
         )
+    }
+
+    /// Handles what is ready, with an attempt for each message and no more, so that any failure that is counted shows.
+    pub(crate) async fn try_once(&self) -> Report {
+        let config = RelayConfig {
+            max_attempts: 1,
+            ..config()
+        };
+        let relay = relay(self.incoming.clone(), self.processor(), config);
+        relay.drain().await.unwrap()
     }
 
     /// Handles what is ready, as a process of its own would.
