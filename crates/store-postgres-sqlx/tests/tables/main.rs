@@ -9,6 +9,7 @@
 
 mod files;
 mod function;
+mod inbox;
 mod moving;
 mod order;
 #[path = "../support/schema.rs"]

@@ -289,25 +289,6 @@ async fn upkeep_goes_in_bounded_steps_once_a_minute_for_all_relays() {
 
 /// An id that a save is renewing is not forgotten, and the save not held up.
 #[tokio::test]
-async fn upkeep_goes_on_while_there_is_more_of_the_inbox() {
-    let config = PostgresConfig {
-        retain_inbox: Some(DAY),
-        ..PostgresConfig::default()
-    };
-    let scratch = Scratch::with(config, 2, |options| options).await;
-    scratch
-        .schema
-        .run(
-            "INSERT INTO outbox.inbox (handled_at, consumer, message_id)
-             SELECT now() - interval '2 days', 'billing', n::text FROM generate_series(1, 10500) AS n",
-        )
-        .await;
-    assert_eq!(maintain(&scratch.store).await, 10_000);
-    assert_eq!(maintain(&scratch.store).await, 500);
-    assert_eq!(maintain(&scratch.store).await, 0, "it is done for a minute");
-}
-
-#[tokio::test]
 async fn upkeep_passes_an_id_that_is_being_saved() {
     let scratch = Scratch::new().await;
     scratch.schema.run("INSERT INTO outbox.saved_id VALUES ('one', now() - interval '1 hour'), ('two', now() - interval '1 hour')").await;
