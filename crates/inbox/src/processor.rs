@@ -14,7 +14,9 @@ use tracing::debug;
 use crate::{Handler, HandlerError};
 
 /// When a message comes again that was not handled, or not known to be, for no fault of its own.
-const SOON: Duration = Duration::from_secs(1);
+const SOON: Duration = SECOND;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Handles the messages of a store, each in a transaction that also records its id: given to a relay in the place of a publisher.
 ///
@@ -63,14 +65,20 @@ impl<S, H> Processor<S, H> {
 
     /// How long the handler of one message may take. Then its transaction is dropped, and a failure is counted.
     ///
-    /// Waiting is not the handler's time, and is not counted: if the transaction was not begun, or the id not recorded, within a sixteenth of `timeout`, the
-    /// handler is not started, and the message comes again a second later; if no transaction was begun within `timeout`, the database is unavailable. After
-    /// the handler the commit, or the rollback, gets an eighth of `timeout`.
+    /// Waiting is not the handler's time, and is not counted: if the transaction was not begun, and the id recorded, within a sixteenth of `timeout` (0.5 s at
+    /// least), the handler is not started, and the message comes again a second later; if no transaction was begun within `timeout` (0.5 s at least), the
+    /// database is unavailable. After the handler the commit, or the rollback, gets an eighth of `timeout` (1 s at least).
     ///
-    /// With a quarter of it more it must fit into the relay's publish timeout (10 s unless configured), otherwise the relay refuses to start.
+    /// With a quarter of it more (2 s at least) it must fit into the relay's publish timeout (10 s unless configured), otherwise the relay refuses to start.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
+    }
+
+    /// The time of a call that is not the handler's: a quarter of it to wait, half of it to finish, and a quarter to spare, so that the call ends by itself
+    /// and says how. With a least, since a database is not faster where handlers are.
+    fn rest(&self) -> Duration {
+        (self.timeout / 4).max(2 * SECOND)
     }
 }
 
@@ -94,7 +102,7 @@ where
     /// A transaction that recorded the id. `None` if it was recorded before.
     async fn open(&self, id: &MessageId) -> Result<Option<S::Open>, PublishError> {
         let start = Instant::now();
-        let until = start + self.timeout;
+        let until = start + self.timeout.max(self.rest() / 4);
         let mut open = self.begin(until).await?;
         let once = self
             .store
@@ -115,7 +123,7 @@ where
         }
         // The handler gets its whole time or none: the wait says nothing about the message.
         let waited = start.elapsed();
-        if waited > self.timeout / 16 {
+        if waited > self.rest() / 4 {
             self.roll_back(self.end(), open).await;
             let text = format!("the handler was not started, after a wait of {waited:?}");
             return Err(interrupted(text));
@@ -149,9 +157,9 @@ where
         }
     }
 
-    /// When what is left to do after the handler is to be done.
+    /// When what is left to do is to be done.
     fn end(&self) -> Instant {
-        Instant::now() + self.timeout / 8
+        Instant::now() + self.rest() / 2
     }
 
     async fn begin(&self, until: Instant) -> Result<S::Open, PublishError> {
@@ -190,18 +198,14 @@ where
         let once = self
             .store
             .once(self.store.tx(&mut open), &self.consumer, id);
-        match in_time(end, once).await {
-            Some(Ok(handled)) => {
-                self.roll_back(end, open).await;
-                match handled {
-                    Handled::Duplicate => Ok(()),
-                    Handled::First => Err(uncommitted(error).into_publish_error()),
-                }
-            }
-            _ => {
-                let text = "whether the transaction was committed is not known yet".to_owned();
-                Err(interrupted(text).with_source(error))
-            }
+        let Some(Ok(handled)) = in_time(end, once).await else {
+            let text = "whether the transaction was committed is not known yet".to_owned();
+            return Err(interrupted(text).with_source(error));
+        };
+        self.roll_back(end, open).await;
+        match handled {
+            Handled::Duplicate => Ok(()),
+            Handled::First => Err(uncommitted(error).into_publish_error()),
         }
     }
 
@@ -282,10 +286,9 @@ where
         false
     }
 
-    /// A sixteenth to wait, the handler's time, an eighth to finish, and a sixteenth to spare, so that a call ends by itself, and says how, before the relay
-    /// drops it. Waiting for longer than a sixteenth starts no handler, and has the handler's time.
+    /// The handler's time, and what `timeout` says is on top of it. A wait that is too long for a handler to be started has the handler's time.
     fn longest_call(&self) -> Duration {
-        self.timeout.saturating_add(self.timeout / 4)
+        self.timeout.saturating_add(self.rest())
     }
 
     /// One message, so that each has its own time.
