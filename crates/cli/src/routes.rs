@@ -165,8 +165,8 @@ impl Routes {
         let topics: Vec<Topic> = letters
             .into_iter()
             .flat_map(|letters| {
-                let routed = self.topics().filter(|topic| !is_letter(topic));
-                routed.filter_map(|topic| letters.topic(&topic).ok())
+                let named = self.topics().filter(|topic| !is_letter(topic));
+                named.filter_map(|topic| letters.topic(&topic).ok())
             })
             .collect();
         unmatched(router, &topics, "the dead letters of", LETTERS)

@@ -2,7 +2,7 @@
 
 use diesel_async::AsyncPgConnection;
 use outbox::{
-    Envelope, Outbox,
+    Envelope, Message, Outbox,
     inbox::{Delivered, Dispatcher, HandlerError, Inbox, Once, Processor},
     postgres_diesel, postgres_sqlx,
     publisher::Publisher,
@@ -57,11 +57,14 @@ impl Service {
         Ok(())
     }
 
-    async fn ignore(
+    async fn answer_in_bytes(
         &self,
-        _: &mut AsyncPgConnection,
-        _: Delivered<std::collections::BTreeMap<String, i64>>,
+        tx: &mut AsyncPgConnection,
+        asked: Delivered<std::collections::BTreeMap<String, i64>>,
     ) -> Result<(), SaveError> {
+        let answer =
+            Message::new("answers", format!("{:?}", asked.data)).map_err(SaveError::Invalid)?;
+        self.outbox.save(tx, &answer).await?;
         Ok(())
     }
 }
@@ -72,7 +75,7 @@ fn methods_and_closures_of_any_error_are_handlers() {
         let outbox = Outbox::new(store.clone());
         let dispatcher = Dispatcher::new(Service { outbox })
             .on("urn:babel:asked", Service::answer)
-            .on_version("urn:babel:asked", 2, Service::ignore)
+            .on_version("urn:babel:asked", 2, Service::answer_in_bytes)
             .on(
                 "urn:babel:other",
                 async |_: &Service, _: &mut AsyncPgConnection, other: Delivered<()>| match other

@@ -17,7 +17,7 @@ fn endpoint_that_refuses() -> u16 {
     thread::spawn(move || {
         for connection in listener.incoming() {
             let mut connection = connection.unwrap();
-            let _ = connection.read(&mut [0; 64 * 1024]);
+            let _ = connection.read(&mut [0; 8 * 1024]);
             let _ = connection.write_all(
                 b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
             );
@@ -84,8 +84,8 @@ fn a7_what_was_kept_is_replayed_once_and_marked() {
     let place = Place::migrated();
     place.run(&["save"], &lines(3, 1)).expect(0);
     let to = place.to_file();
-    let relay = ["relay", "--until-empty", "--retain", "1h", "--to", &to];
-    place.run(&relay, "").expect(0);
+    let publish = ["relay", "--until-empty", "--retain", "1h", "--to", &to];
+    place.run(&publish, "").expect(0);
     let none = place.run(&["replay"], "").expect(2);
     none.says(&["--all"]);
     let replay = |more: &[&str]| {
@@ -100,7 +100,7 @@ fn a7_what_was_kept_is_replayed_once_and_marked() {
     assert_eq!(replay(&["--topic", "bills"])["replayed"], 0);
     assert_eq!(replay(&["--id", "m-1", "--since", "1h"])["replayed"], 1);
     assert_eq!(replay(&["--before", "1h"])["replayed"], 0);
-    place.run(&relay, "").expect(0);
+    place.run(&publish, "").expect(0);
     let published = place.published();
     assert_eq!(published.len(), 4);
     assert_eq!(published[3]["id"], "m-1");

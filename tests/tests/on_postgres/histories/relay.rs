@@ -210,10 +210,10 @@ impl<'a, S: OutboxStore + OutboxOperator> Serving<'a, S> {
                 error: "refused for good".to_owned(),
                 after: if roll < 89 {
                     AfterDeath::Skip
-                notice: None,
                 } else {
                     AfterDeath::Hold
                 },
+                notice: None,
             },
             _ => Outcome::Release,
         }
