@@ -22,6 +22,11 @@ impl DeadQueues for NatsPublisher {
             let text = "subject= in the URL has {key} or {id} in it, and a dead-letter queue is one subject; correct it";
             return Err(unavailable(text.to_owned()));
         }
+        if !template.has_topic() {
+            let text = "subject= in the URL is one for all topics, so that dead letters would return to the very one that they are read from; \
+                        write {topic} in it, such as subject={topic}, and name the dead letters by the topic";
+            return Err(unavailable(text.to_owned()));
+        }
         let subject = template.example(topic);
         let subject = subject.ok_or_else(|| target.no_subject(topic))?;
         let connection = self.link.connection(&target.config).await?;

@@ -178,3 +178,13 @@ async fn messages_of_other_subjects_are_passed_over() {
     assert_eq!(harness.look(&source).await, ["2", "4"]);
     assert_eq!(harness.look(&other).await, ["1", "3", "5"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_url_that_names_one_subject_for_all_topics_reads_nothing_of_it() {
+    let harness = Harness::start().await;
+    let (dead, url) = (harness.dead(), harness.0.url("nats", PASSWORD));
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let publisher = NatsPublisher::new(&format!("{url}{sign}subject={dead}")).unwrap();
+    let refused = publisher.dead_queue(&dead).await.unwrap_err();
+    assert!(refused.text.contains("subject={topic}"), "{refused}");
+}

@@ -11,7 +11,10 @@ use lapin::{
     types::ShortString,
 };
 use outbox_message::Topic;
-use outbox_publisher::{DeadQueue, DeadQueues, Letter, PublishError, PublishErrorKind, Publisher};
+use outbox_publisher::{
+    DeadQueue, DeadQueues, Letter, PublishError, PublishErrorKind, Publisher, Template,
+    TemplateField,
+};
 
 use crate::{RabbitMqPublisher, Target, failure, link::Link, outgoing::short};
 
@@ -24,6 +27,12 @@ impl DeadQueues for RabbitMqPublisher {
             let text = "dead letters are read from a queue and return to one; leave exchange= and routing_key= out of the URL";
             return Err(PublishError::new(PublishErrorKind::Unavailable, text));
         };
+        if !queue.uses(TemplateField::Topic) {
+            let text = "queue= in the URL is one for all topics, so that dead letters would return to the very one that they are read from; \
+                        write {topic} in it, such as queue={topic}, and name the dead letters by the topic";
+            return Err(PublishError::new(PublishErrorKind::Unavailable, text));
+        }
+        let template = queue.clone();
         let queue = short("name of the queue", queue.of_topic(topic))?;
         let link = self.inner.link().await?;
         let opened = link.read(queue.clone()).await;
@@ -33,6 +42,7 @@ impl DeadQueues for RabbitMqPublisher {
         Ok(Box::new(Queue {
             server: self.inner.server.clone(),
             name: queue,
+            template,
             channel,
             unread,
             current: None,
@@ -51,6 +61,8 @@ impl DeadQueues for RabbitMqPublisher {
 struct Queue {
     server: String,
     name: ShortString,
+    /// How queues are named after topics.
+    template: Template,
     channel: Channel,
     /// How many messages are not read yet of those that were there.
     unread: u32,
@@ -82,7 +94,7 @@ impl DeadQueue for Queue {
         };
         self.unread -= 1;
         self.current = Some(message.delivery_tag);
-        Ok(Some(letter::of(message.delivery)))
+        Ok(Some(letter::of(message.delivery, &self.template)))
     }
 
     /// The broker says nothing to an acknowledgement: that it came is sure when the next message is read, or this is closed.

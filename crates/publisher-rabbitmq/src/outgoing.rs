@@ -113,7 +113,7 @@ fn properties(message: &Message) -> Result<BasicProperties, PublishError> {
 }
 
 /// The headers of an envelope's contract, which win over the message's own.
-const CONTRACT_HEADERS: [&str; 3] = ["x-schema-version", "x-source-lang", "x-attempts"];
+pub(crate) const CONTRACT_HEADERS: [&str; 3] = ["x-schema-version", "x-source-lang", "x-attempts"];
 
 /// All values of the names that the message's headers have more than once. A table has a name once, but its value can be a list.
 fn repeated(message: &Message) -> HashMap<&str, FieldArray> {

@@ -177,4 +177,8 @@ async fn a_queue_that_is_missing_and_an_exchange_are_refused_by_name() {
     let exchange = RabbitMqPublisher::new(&format!("{}?exchange=events", harness.url)).unwrap();
     let refused = exchange.dead_queue(&missing).await.unwrap_err();
     assert!(refused.text.contains("leave exchange="), "{refused}");
+    let dead = harness.dead();
+    let one = RabbitMqPublisher::new(&format!("{}?queue={dead}", harness.url)).unwrap();
+    let refused = one.dead_queue(&dead).await.unwrap_err();
+    assert!(refused.text.contains("queue={topic}"), "{refused}");
 }

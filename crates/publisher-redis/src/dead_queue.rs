@@ -20,12 +20,22 @@ const REMOVE: &str = include_str!("lua/remove.lua");
 impl DeadQueues for RedisPublisher {
     /// The list or the stream of a topic, as the URL names it. If it is not there, it is empty.
     async fn dead_queue(&self, topic: &Topic) -> Result<Box<dyn DeadQueue>, PublishError> {
-        if self.config.layout.template().uses(TemplateField::Key) {
-            let parameter = self.config.layout.parameter();
+        let template = self.config.layout.template();
+        let parameter = self.config.layout.parameter();
+        let of_many = [TemplateField::Key, TemplateField::Id];
+        if let Some(field) = of_many.into_iter().find(|field| template.uses(*field)) {
+            let field = field.placeholder();
             let text = format!(
-                "{parameter}= in the URL has {{key}} in it, and a dead-letter queue is one for all keys; correct it"
+                "{parameter}= in the URL has {field} in it, and a dead-letter queue is one for all messages; correct it"
             );
-            return Err(PublishError::new(PublishErrorKind::Unavailable, text));
+            return Err(unavailable(text));
+        }
+        if !template.uses(TemplateField::Topic) {
+            let text = format!(
+                "{parameter}= in the URL is one for all topics, so that dead letters would return to the very one that they are read from; \
+                 write {{topic}} in it, such as {parameter}={{topic}}, and name the dead letters by the topic"
+            );
+            return Err(unavailable(text));
         }
         let key = self.config.layout.title(topic);
         self.ask(&key, Some(&key)).await?;
@@ -98,6 +108,10 @@ impl RedisPublisher {
     fn misunderstood(&self) -> PublishError {
         self.lost(call::unexpected())
     }
+}
+
+fn unavailable(text: String) -> PublishError {
+    PublishError::new(PublishErrorKind::Unavailable, text)
 }
 
 fn cmd(name: &str, key: &str) -> Cmd {

@@ -15,7 +15,7 @@ mod server;
 use std::{marker::PhantomData, sync::Arc};
 
 use outbox_message::{Message, Topic};
-use outbox_publisher::{Choice, DeadQueues, Redrive, Step};
+use outbox_publisher::{Choice, DeadQueues, PublishError, Redrive, Step};
 use outbox_publisher_redis::RedisPublisher;
 use outbox_test_servers::{Proxy, Redis};
 use outbox_testkit::DeadQueueHarness;
@@ -202,14 +202,30 @@ async fn a_list_that_is_a_stream_and_a_name_with_a_key_are_refused() {
     let publisher = Harness::<List>::publisher(harness.server.port());
     let refused = publisher.dead_queue(&harness.missing()).await.unwrap_err();
     assert!(refused.text.contains("holds no list"), "{refused}");
-    let url = format!(
-        "redis://:{PASSWORD}@127.0.0.1:{}/?queue={{topic}}:{{key}}",
-        harness.server.port()
-    );
-    let by_key = RedisPublisher::new(&url).unwrap();
-    let refused = by_key.dead_queue(&harness.dead()).await.unwrap_err();
+    let refused = refused_by(&harness, "queue={topic}:{key}").await;
     assert!(
         refused.text.contains("queue= in the URL has {key}"),
         "{refused}"
     );
+}
+
+async fn refused_by(harness: &Harness<List>, parameters: &str) -> PublishError {
+    let port = harness.server.port();
+    let url = format!("redis://:{PASSWORD}@127.0.0.1:{port}/?{parameters}");
+    let publisher = RedisPublisher::new(&url).unwrap();
+    publisher.dead_queue(&harness.dead()).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_url_that_names_one_queue_for_all_topics_reads_nothing_of_it() {
+    let harness = Harness::<List>::start().await;
+    let dead = harness.dead();
+    for (parameters, written) in [
+        (format!("queue={dead}"), "queue={topic}"),
+        (format!("layout=laravel&queue={dead}"), "queue={topic}"),
+        (format!("layout=stream&stream={dead}"), "stream={topic}"),
+    ] {
+        let refused = refused_by(&harness, &parameters).await;
+        assert!(refused.text.contains(written), "{refused}");
+    }
 }

@@ -43,7 +43,8 @@ pub use redrive::{Choice, Redrive, RedriveError, Step};
 #[async_trait]
 pub trait DeadQueues: Publisher {
     /// Opens the queue that messages of `topic` go to, to read what is in it now. A queue that is not there is an error, unless
-    /// the broker knows no difference between that and an empty one.
+    /// the broker knows no difference between that and an empty one. So is a broker whose queues are not named after topics: dead
+    /// letters would be read from the very queue that they return to.
     ///
     /// # Errors
     ///

@@ -7,40 +7,43 @@ use lapin::{
 };
 use outbox_envelope::projection;
 use outbox_message::{ContentType, Headers, MessageId, Topic};
-use outbox_publisher::Letter;
+use outbox_publisher::{Letter, Template};
+
+use crate::outgoing::CONTRACT_HEADERS;
 
 /// Where the broker says that it was dead-lettered, and how often it was delivered.
 const BOOKKEEPING: [&str; 3] = ["x-death", "x-delivery-count", "x-opt-deaths"];
 const BOOKKEEPING_PREFIXES: [&str; 2] = ["x-first-death-", "x-last-death-"];
 
-pub(super) fn of(delivery: Delivery) -> Letter {
+/// Reads a delivery of a broker whose queues are named after topics by `queue`.
+pub(super) fn of(delivery: Delivery, queue: &Template) -> Letter {
     let Delivery {
         properties, data, ..
     } = delivery;
     let text = |text: &Option<ShortString>| text.as_ref().map(ToString::to_string);
+    let died_in = properties.headers().as_ref().and_then(died_in);
     let mut letter = Letter {
         id: text(properties.message_id()).and_then(|id| MessageId::new(id).ok()),
         content_type: text(properties.content_type()).and_then(|of| ContentType::new(of).ok()),
         payload: data.into(),
-        source: properties.headers().as_ref().and_then(source),
+        is_moved: died_in.is_some(),
+        source: died_in.and_then(|name| topic_of(queue, &name)),
         ..Letter::default()
     };
-    match properties
-        .headers()
-        .as_ref()
-        .map_or(Ok(Headers::new()), headers)
-    {
+    let is_envelope = is_envelope(&letter);
+    let table = properties.headers().as_ref();
+    match table.map_or(Ok(Headers::new()), |table| headers(table, is_envelope)) {
         Ok(headers) => letter.headers = headers,
         Err(problem) => letter.unkept = Some(problem),
     }
-    if let Some(property) = unkept(&properties, &letter) {
+    if let Some(property) = unkept(&properties, is_envelope) {
         letter.unkept = Some(format!("its property {property}"));
     }
     letter
 }
 
 /// A property that matters to whoever handles it, and that would not be there any more. Of an envelope most are made anew.
-fn unkept(properties: &BasicProperties, letter: &Letter) -> Option<&'static str> {
+fn unkept(properties: &BasicProperties, is_envelope: bool) -> Option<&'static str> {
     if properties.reply_to().is_some() {
         return Some("reply_to");
     }
@@ -51,27 +54,39 @@ fn unkept(properties: &BasicProperties, letter: &Letter) -> Option<&'static str>
         ("content_encoding", properties.content_encoding()),
     ];
     let (name, _) = named.into_iter().find(|(_, text)| text.is_some())?;
-    let topic = Topic::new("any").expect("it is a topic");
-    let message = letter.message(topic, letter.payload.clone());
-    let is_envelope = projection::of(&message).is_some();
     (!is_envelope).then_some(name)
 }
 
-/// The queue that it first died in, if the broker itself moved it.
-fn source(headers: &FieldTable) -> Option<Topic> {
-    let headers = headers.inner();
-    let queue = match (headers.get("x-first-death-queue"), headers.get("x-death")) {
-        (Some(queue), _) => text(queue)?,
-        (None, Some(AMQPValue::FieldArray(deaths))) => match deaths.as_slice().last()? {
-            AMQPValue::FieldTable(death) => text(death.inner().get("queue")?)?,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    Topic::new(queue).ok()
+fn is_envelope(letter: &Letter) -> bool {
+    let topic = Topic::new("any").expect("it is a topic");
+    let message = letter.message(topic, letter.payload.clone());
+    projection::of(&message).is_some()
 }
 
-fn headers(table: &FieldTable) -> Result<Headers, String> {
+/// The queue that it first died in, if the broker itself moved it.
+fn died_in(headers: &FieldTable) -> Option<String> {
+    let headers = headers.inner();
+    match (headers.get("x-first-death-queue"), headers.get("x-death")) {
+        (Some(queue), _) => text(queue),
+        (None, Some(AMQPValue::FieldArray(deaths))) => match deaths.as_slice().last()? {
+            AMQPValue::FieldTable(death) => text(death.inner().get("queue")?),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The topic that gives this name to a queue, if one does: what is published again gets its name by the template once more.
+fn topic_of(queue: &Template, name: &str) -> Option<Topic> {
+    const TOPIC: char = '\0';
+    let filled = queue.fill(|_| TOPIC.to_string());
+    let (before, after) = filled.split_once(TOPIC)?;
+    let topic = name.strip_prefix(before)?.strip_suffix(after)?;
+    let topic = Topic::new(topic).ok()?;
+    (queue.of_topic(&topic) == name).then_some(topic)
+}
+
+fn headers(table: &FieldTable, is_envelope: bool) -> Result<Headers, String> {
     let mut headers = Headers::new();
     for (name, value) in table.inner() {
         let name = name.as_str();
@@ -79,7 +94,9 @@ fn headers(table: &FieldTable) -> Result<Headers, String> {
             || BOOKKEEPING_PREFIXES
                 .iter()
                 .any(|prefix| name.starts_with(prefix));
-        if is_the_brokers {
+        // Numbers of the contract, which an envelope has anew.
+        let is_made_anew = is_envelope && CONTRACT_HEADERS.contains(&name) && text(value).is_none();
+        if is_the_brokers || is_made_anew {
             continue;
         }
         let values = match value {
@@ -102,21 +119,13 @@ fn headers(table: &FieldTable) -> Result<Headers, String> {
     Ok(headers)
 }
 
-/// A text, or the text of a number.
+/// A text. A number or a truth value is none: published again it would be of another type, which consumers and routes by headers tell apart.
 fn text(value: &AMQPValue) -> Option<String> {
-    Some(match value {
-        AMQPValue::LongString(text) => str::from_utf8(text.as_bytes()).ok()?.to_owned(),
-        AMQPValue::ShortString(text) => text.to_string(),
-        AMQPValue::Boolean(value) => value.to_string(),
-        AMQPValue::ShortShortInt(number) => number.to_string(),
-        AMQPValue::ShortShortUInt(number) => number.to_string(),
-        AMQPValue::ShortInt(number) => number.to_string(),
-        AMQPValue::ShortUInt(number) => number.to_string(),
-        AMQPValue::LongInt(number) => number.to_string(),
-        AMQPValue::LongUInt(number) => number.to_string(),
-        AMQPValue::LongLongInt(number) => number.to_string(),
-        _ => return None,
-    })
+    match value {
+        AMQPValue::LongString(text) => Some(str::from_utf8(text.as_bytes()).ok()?.to_owned()),
+        AMQPValue::ShortString(text) => Some(text.to_string()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -136,7 +145,7 @@ mod tests {
             payload.as_bytes().to_vec(),
         );
         delivery.properties = properties;
-        of(delivery)
+        of(delivery, &Template::topic())
     }
 
     fn table(pairs: Vec<(&str, AMQPValue)>) -> FieldTable {
@@ -155,7 +164,6 @@ mod tests {
         ]);
         let headers = table(vec![
             ("tenant", long("acme")),
-            ("tries", AMQPValue::LongInt(-3)),
             (
                 "tags",
                 AMQPValue::FieldArray(vec![long("a"), long("b")].into()),
@@ -173,15 +181,7 @@ mod tests {
             .with_headers(headers);
         let letter = letter(properties, "7,acme");
         let pairs: Vec<_> = letter.headers.iter().collect();
-        assert_eq!(
-            pairs,
-            [
-                ("tags", "a"),
-                ("tags", "b"),
-                ("tenant", "acme"),
-                ("tries", "-3")
-            ]
-        );
+        assert_eq!(pairs, [("tags", "a"), ("tags", "b"), ("tenant", "acme"),]);
         assert_eq!(letter.source, Some(Topic::new("orders").unwrap()));
         assert_eq!(letter.id, Some(MessageId::new("m-1").unwrap()));
         assert_eq!(
@@ -208,6 +208,27 @@ mod tests {
     }
 
     #[test]
+    fn the_source_is_the_topic_that_gives_its_queue_its_name() {
+        let source = |template: &str, queue: &str| {
+            let topic = topic_of(&template.parse().unwrap(), queue);
+            topic.map(|topic| topic.to_string())
+        };
+        let mail = Some("mail".to_owned());
+        assert_eq!(source("{topic}", "mail"), mail);
+        assert_eq!(source("app.{topic}", "app.mail"), mail);
+        assert_eq!(source("app.{topic}.q", "app.mail.q"), mail);
+        for (template, queue) in [
+            ("app.{topic}", "mail"),
+            ("app.{topic}", "app."),
+            ("a{topic}a", "a"),
+            ("{topic}.{topic}", "mail.mail"),
+            ("jobs", "jobs"),
+        ] {
+            assert_eq!(source(template, queue), None, "{template} {queue}");
+        }
+    }
+
+    #[test]
     fn what_would_be_lost_is_named() {
         let with = |value| BasicProperties::default().with_headers(table(vec![("h", value)]));
         let nested = AMQPValue::FieldTable(FieldTable::default());
@@ -219,6 +240,8 @@ mod tests {
             (with(list(vec![long("a"), nested])), "header h"),
             (with(list(vec![long("a")])), "header h"),
             (with(AMQPValue::Void), "header h"),
+            (with(AMQPValue::LongInt(-3)), "header h"),
+            (with(AMQPValue::Boolean(true)), "header h"),
             (named.clone(), "type"),
             (asks, "reply_to"),
         ] {
@@ -227,5 +250,15 @@ mod tests {
         }
         let envelope = r#"{"job":"urn:a","trace_id":"t","data":{},"meta":{"id":"m","schema_version":1},"attempts":0}"#;
         assert_eq!(letter(named, envelope).unkept, None);
+        let number = |name| {
+            let number = table(vec![(name, AMQPValue::LongInt(3))]);
+            BasicProperties::default().with_headers(number)
+        };
+        let anew = letter(number("x-attempts"), envelope);
+        assert_eq!((anew.unkept, anew.headers.is_empty()), (None, true));
+        for (name, payload) in [("tries", envelope), ("x-attempts", "x")] {
+            let unkept = letter(number(name), payload).unkept.unwrap();
+            assert!(unkept.contains("which is no text"), "{unkept}");
+        }
     }
 }

@@ -16,7 +16,11 @@ pub struct Letter {
     pub content_type: Option<ContentType>,
     /// The bytes.
     pub payload: Bytes,
-    /// The queue that it died in, if the broker itself says so.
+    /// The topic whose queue it is in, which a [`Redrive`](super::Redrive) says.
+    pub queue: Option<Topic>,
+    /// Whether the broker itself moved it there, as it was.
+    pub is_moved: bool,
+    /// The topic whose queue it died in, if the broker itself says so and that queue is one of a topic.
     pub source: Option<Topic>,
     /// What of it could not be published again as it is, for people. Such a dead letter is better left where it is.
     pub unkept: Option<String>,

@@ -15,6 +15,7 @@ use crate::{PublishError, PublishErrorKind, Publisher, Run};
 /// Redis and NATS do and `RabbitMQ` does not, both may publish it.
 #[derive(Debug)]
 pub struct Redrive {
+    topic: Topic,
     queue: Box<dyn DeadQueue>,
     publisher: Box<dyn Publisher>,
     token: LaneToken,
@@ -69,6 +70,7 @@ impl Redrive {
     pub async fn open(queues: &dyn DeadQueues, topic: &Topic) -> Result<Self, RedriveError> {
         let queue = queues.dead_queue(topic).await;
         Ok(Self {
+            topic: topic.clone(),
             queue: queue.map_err(RedriveError::Read)?,
             publisher: queues.redriver(),
             // There is no lane: no broker fences what is published without a key of the store.
@@ -90,9 +92,10 @@ impl Redrive {
         &mut self,
         choose: impl FnOnce(&Letter) -> Choice,
     ) -> Result<Step, RedriveError> {
-        let Some(letter) = self.queue.next().await.map_err(RedriveError::Read)? else {
+        let Some(mut letter) = self.queue.next().await.map_err(RedriveError::Read)? else {
             return Ok(Step::End);
         };
+        letter.queue = Some(self.topic.clone());
         let message = match choose(&letter) {
             Choice::Publish(message) => *message,
             Choice::Leave => return Ok(Step::Left),
