@@ -17,8 +17,10 @@ use crate::{
 pub struct Redriven<'a> {
     /// The bytes to publish.
     pub payload: Vec<u8>,
-    /// Where it came from: `dead_letter.original_queue`, or else `meta.queue`. `None` if neither says, and the operator must.
-    pub source: Option<Cow<'a, str>>,
+    /// Where it died: `dead_letter.original_queue`.
+    pub original_queue: Option<Cow<'a, str>>,
+    /// Where it was first published to: `meta.queue`. A broker that says where it died knows better.
+    pub queue: Option<Cow<'a, str>>,
     /// What it is. `None` if it is no envelope.
     pub urn: Option<Cow<'a, str>>,
     /// `trace_id`.
@@ -44,7 +46,7 @@ pub struct Redriven<'a> {
 ///
 /// let again = redrive(dead.as_bytes())?;
 /// assert_eq!(again.payload, br#"{"job":"urn:babel:orders:created", "data":{"id":1042},"attempts":0}"#);
-/// assert_eq!(again.source.as_deref(), Some("orders"));
+/// assert_eq!(again.original_queue.as_deref(), Some("orders"));
 /// # Ok::<(), outbox_envelope::DecodeError>(())
 /// ```
 ///
@@ -62,7 +64,8 @@ pub fn redrive(raw: &[u8]) -> Result<Redriven<'_>, DecodeError> {
     let urn = letter.urn().cloned();
     Ok(Redriven {
         payload,
-        source: letter.original_queue.or(letter.queue),
+        original_queue: letter.original_queue,
+        queue: letter.queue,
         urn,
         trace: letter.trace,
         id: letter.id,

@@ -80,8 +80,8 @@ fn run(run: &Run) -> (Vec<Item>, Queues) {
             item.urn = text(letter.urn.as_deref());
             item.reason = text(letter.reason.as_deref());
             if selects {
-                let to = run.options.to_queue.as_deref().or(letter.source.as_deref());
-                item.to = text(to);
+                let said = letter.original_queue.as_deref().or(letter.queue.as_deref());
+                item.to = text(run.options.to_queue.as_deref().or(said));
                 item.redriven = !run.options.dry_run;
                 item.bypassed = item.redriven && run.options.bypass;
             }
@@ -169,7 +169,8 @@ fn whatever_is_no_envelope_is_wrapped_and_comes_back_byte_for_byte() {
         let dead = dead_letter().annotate(raw);
         let again = redrive(dead.as_bytes()).unwrap();
         assert!(again.payload == raw, "{shown}");
-        assert_eq!(again.source.as_deref(), Some("orders"), "{shown}");
+        assert_eq!(again.original_queue.as_deref(), Some("orders"), "{shown}");
+        assert_eq!(again.queue, None, "{shown}");
         assert_eq!(again.urn, None, "{shown}");
     }
 }
@@ -226,8 +227,16 @@ fn attempts_begin_anew_wherever_they_stand() {
     ] {
         let again = redrive(raw.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(again.payload).unwrap(), expected);
-        assert_eq!(again.source, None);
+        assert_eq!((again.original_queue, again.queue), (None, None));
     }
+}
+
+#[test]
+fn where_it_died_and_where_it_was_published_to_are_told_apart() {
+    let raw = r#"{"job":"u","meta":{"queue":"orders"},"dead_letter":{"original_queue":"billing"}}"#;
+    let again = redrive(raw.as_bytes()).unwrap();
+    assert_eq!(again.original_queue.as_deref(), Some("billing"));
+    assert_eq!(again.queue.as_deref(), Some("orders"));
 }
 
 fn json() -> impl Strategy<Value = String> {

@@ -12,8 +12,7 @@ use outbox_message::{ContentType, InvalidMessage, Message, MessageId, Topic};
 use outbox_store::BoxError;
 use thiserror::Error;
 
-/// The header of a dead letter that names the message it is of: its payload says so only of an envelope.
-const DEAD_LETTER_OF: &str = "outbox-dead-letter-of";
+use crate::redrive::{DEAD_LETTER_CONTENT_TYPE, DEAD_LETTER_OF, OF_DEAD_LETTERS, without};
 
 /// The placeholder for the topic of the message that died.
 const TOPIC: &str = "{topic}";
@@ -26,7 +25,8 @@ const TOPIC: &str = "{topic}";
 ///
 /// Its payload is the dead one's: an envelope with the block `dead_letter` and its other bytes untouched, anything else in an object around it
 /// ([`annotate`](outbox_envelope::DeadLetter::annotate)). The block has the last error, which may show what a broker answered, the counted attempts, and
-/// as `exception` the kind of death, such as `exhausted`. Key and headers are kept, and a header says of which message it is; its own id is fresh.
+/// as `exception` the kind of death, such as `exhausted`. Key and headers are kept; `outbox-dead-letter-of` says of which message it
+/// is and `outbox-dead-letter-content-type` how that is read, if it said so, unless there is no room for them. Its own id is fresh.
 ///
 /// A message of a dead-letter topic that dies has none, so that they do not follow each other without end.
 ///
@@ -138,9 +138,13 @@ impl DeadLetters {
         let mut block = DeadLetter::new(DeadLetterReason::Failed, queue, attempts, failed_at);
         block.error = Some(death.error);
         block.exception = Some(death.reason.as_str());
-        let mut headers = died.headers.clone();
-        // A message whose headers are full has its dead letter without this one.
+        // A message may have been the dead letter of another, and have come back by a tool that leaves its headers.
+        let mut headers = without(&died.headers, &OF_DEAD_LETTERS);
+        // A message whose headers are full has its dead letter without these.
         let _ = headers.push(DEAD_LETTER_OF, died.id.as_str());
+        if let Some(content_type) = &died.content_type {
+            let _ = headers.push(DEAD_LETTER_CONTENT_TYPE, content_type.as_str());
+        }
         Ok(Some(Message {
             id: MessageId::generate(),
             topic: self.topic(&died.topic)?,
@@ -211,7 +215,38 @@ mod tests {
             let letter = letter_of(Message::new("orders", raw.to_vec()).unwrap()).unwrap();
             let back = outbox_envelope::redrive(&letter.payload).unwrap();
             assert_eq!(&back.payload[..], raw);
-            assert_eq!(back.source.as_deref(), Some("orders"));
+            assert_eq!(back.original_queue.as_deref(), Some("orders"));
+        }
+    }
+
+    #[test]
+    fn a_redriven_dead_letter_is_the_message_that_died() {
+        for content_type in [None, Some("text/csv")] {
+            let mut died = Message::new("orders", "7,acme").unwrap();
+            died = died.with_id("orig-1").unwrap();
+            died = died.with_header("tenant", "acme").unwrap();
+            died.content_type = content_type.map(|of| ContentType::new(of).unwrap());
+            for of in ["outbox-dead-letter-of", "tenant"] {
+                // What a tool left there of an earlier death does not stand for this one.
+                let died = died.clone().with_header(of, "earlier").unwrap();
+                let notice = letter_of(died.clone()).unwrap();
+                let letter = outbox_publisher::Letter {
+                    id: Some(notice.id),
+                    headers: notice.headers,
+                    content_type: notice.content_type,
+                    payload: notice.payload,
+                    ..outbox_publisher::Letter::default()
+                };
+                let only = crate::Redriving {
+                    id: Some("orig-1".to_owned()),
+                    ..crate::Redriving::default()
+                };
+                let expected = Message {
+                    headers: without(&died.headers, &OF_DEAD_LETTERS),
+                    ..died
+                };
+                assert_eq!(only.message(&letter), Ok(expected));
+            }
         }
     }
 

@@ -2,18 +2,29 @@
 //! [`Redrive`](outbox_publisher::Redrive)'s.
 
 use outbox_envelope::{DecodeError, Redriven, redrive};
-use outbox_message::{Headers, InvalidMessage, Message, MessageId, Topic};
+use outbox_message::{ContentType, Headers, InvalidMessage, Message, MessageId, Topic};
 use outbox_publisher::Letter;
+use outbox_store::REPLAY_HEADER;
 use thiserror::Error;
 
-/// What marks a replay for consumers: effects that reach outside are not to be repeated.
-const REPLAY_BYPASS: &str = "bq-replay-bypass";
+/// The header of a dead letter that names the message it is of: its payload says so only of an envelope.
+pub(crate) const DEAD_LETTER_OF: &str = "outbox-dead-letter-of";
+
+/// The header of a dead letter that has the content type of the message it is of.
+pub(crate) const DEAD_LETTER_CONTENT_TYPE: &str = "outbox-dead-letter-content-type";
+
+/// What a relay's dead letter has beside the headers of its message.
+pub(crate) const OF_DEAD_LETTERS: [&str; 2] = [DEAD_LETTER_OF, DEAD_LETTER_CONTENT_TYPE];
+
+/// What brokers show of a wrapper, which says nothing about what was in it.
+const SHOWN: [&str; 2] = ["bq-message-id", "content-type"];
 
 /// How dead letters of a broker go back; the default takes all, each to where it came from.
 ///
 /// The message has the id, the key and the headers of the dead letter. Its payload is that of the dead letter without the
-/// block `dead_letter` and with 0 attempts, and what was wrapped because it is no envelope is itself again. Its topic is
-/// [`to`](Self::to), or else `dead_letter.original_queue`, `meta.queue`, or what the broker itself says.
+/// block `dead_letter` and with 0 attempts, and what was wrapped because it is no envelope is itself again, with the id and the
+/// content type that it had where the dead letter has them in headers of its own. Its topic is [`to`](Self::to), or else
+/// `dead_letter.original_queue`, what the broker itself says, or `meta.queue`.
 ///
 /// ```
 /// use outbox::{Redriving, publisher::Letter};
@@ -31,7 +42,7 @@ pub struct Redriving {
     pub to: Option<Topic>,
     /// Whether messages get the header `bq-replay-bypass: 1`, by which consumers leave out what reaches outside.
     pub bypass: Bypass,
-    /// Only the dead letter of this id: `meta.id`, or the broker's.
+    /// Only the dead letter of this id: `meta.id`, or else that of the message it is of, or the broker's.
     pub id: Option<String>,
     /// Only those of this URN.
     pub urn: Option<String>,
@@ -45,7 +56,7 @@ pub enum Bypass {
     /// They are handled as any other.
     #[default]
     No,
-    /// They have the header `bq-replay-bypass`, with the value 1 unless it is there.
+    /// They have the header `bq-replay-bypass`, with the value 1 unless one is there that is not empty.
     Marked,
 }
 
@@ -65,6 +76,9 @@ pub enum LeftInPlace {
     /// Where it came from is no topic.
     #[error("where it came from is no topic")]
     InvalidSource(#[source] InvalidMessage),
+    /// It would return to the queue that it is in.
+    #[error("it would return to the queue that it is in; say another topic")]
+    Itself,
     /// The header for a replay does not fit beside its headers.
     #[error("it has no room for the header of a replay")]
     NoRoom(#[source] InvalidMessage),
@@ -87,32 +101,33 @@ impl Redriving {
         }
         let mut message = match redriven {
             Ok(redriven) => {
-                let topic = self.topic(redriven.source.as_deref(), letter)?;
-                let id = redriven.id.and_then(|id| MessageId::new(id).ok());
+                let topic = self.topic(Some(&redriven), letter)?;
                 let is_envelope = redriven.urn.is_some();
                 let mut message = letter.message(topic, redriven.payload.into());
+                restore(&mut message, is_envelope);
+                let id = redriven.id.and_then(|id| MessageId::new(id).ok());
                 message.id = id.unwrap_or(message.id);
-                if !is_envelope {
-                    unwrap(&mut message);
-                }
                 message
             }
             // The broker moved it here by itself, as it was.
-            Err(_) if letter.source.is_some() => {
+            Err(_) if letter.is_moved => {
                 letter.message(self.topic(None, letter)?, letter.payload.clone())
             }
             Err(error) => return Err(LeftInPlace::Unreadable(error)),
         };
-        if self.bypass == Bypass::Marked && message.headers.get(REPLAY_BYPASS).is_none() {
-            let pushed = message.headers.push(REPLAY_BYPASS, "1");
-            pushed.map_err(LeftInPlace::NoRoom)?;
+        if letter.queue.as_ref() == Some(&message.topic) {
+            return Err(LeftInPlace::Itself);
+        }
+        if self.bypass == Bypass::Marked {
+            mark(&mut message.headers).map_err(LeftInPlace::NoRoom)?;
         }
         Ok(message)
     }
 
     fn select(&self, letter: &Letter, redriven: Option<&Redriven<'_>>) -> Result<(), LeftInPlace> {
         let own = redriven.and_then(|redriven| redriven.id.as_deref());
-        let id = own.or(letter.id.as_ref().map(MessageId::as_str));
+        let of = letter.headers.get(DEAD_LETTER_OF);
+        let id = own.or(of).or(letter.id.as_ref().map(MessageId::as_str));
         let urn = redriven.and_then(|redriven| redriven.urn.as_deref());
         let reason = redriven.and_then(|redriven| redriven.reason.as_deref());
         let wanted = [(&self.id, id), (&self.urn, urn), (&self.reason, reason)];
@@ -126,24 +141,53 @@ impl Redriving {
         }
     }
 
-    fn topic(&self, said: Option<&str>, letter: &Letter) -> Result<Topic, LeftInPlace> {
+    fn topic(
+        &self,
+        redriven: Option<&Redriven<'_>>,
+        letter: &Letter,
+    ) -> Result<Topic, LeftInPlace> {
         if let Some(to) = &self.to {
             return Ok(to.clone());
         }
-        match said.filter(|said| !said.is_empty()) {
-            Some(said) => Topic::new(said).map_err(LeftInPlace::InvalidSource),
-            None => letter.source.clone().ok_or(LeftInPlace::NoSource),
-        }
+        let died_in = redriven.and_then(|redriven| redriven.original_queue.as_deref());
+        let published_to = redriven.and_then(|redriven| redriven.queue.as_deref());
+        // A message that several queues got died in one of them, which is not always the one that it was published to.
+        let moved_from = letter.source.as_ref().map(Topic::as_str);
+        let said = [died_in, moved_from, published_to].into_iter().flatten();
+        let said = said.into_iter().find(|said| !said.is_empty());
+        Topic::new(said.ok_or(LeftInPlace::NoSource)?).map_err(LeftInPlace::InvalidSource)
     }
 }
 
-/// Takes off what brokers show of a wrapper, which says nothing about what was in it.
-fn unwrap(message: &mut Message) {
-    const SHOWN: [&str; 2] = ["bq-message-id", "content-type"];
-    message.content_type = None;
-    let own = message.headers.iter();
-    let own = own.filter(|(name, _)| !SHOWN.contains(name));
-    message.headers = Headers::from_pairs(own).expect("fewer of what was within the limits");
+/// Gives a message the id and the content type that its dead letter has in headers of its own, and takes off what is only the dead letter's.
+fn restore(message: &mut Message, is_envelope: bool) {
+    let id = message.headers.get(DEAD_LETTER_OF);
+    let id = id.and_then(|id| MessageId::new(id).ok());
+    let content_type = message.headers.get(DEAD_LETTER_CONTENT_TYPE);
+    let content_type = content_type.and_then(|of| ContentType::new(of).ok());
+    message.headers = without(&message.headers, &OF_DEAD_LETTERS);
+    if !is_envelope {
+        message.content_type = None;
+        message.headers = without(&message.headers, &SHOWN);
+    }
+    message.id = id.unwrap_or_else(|| message.id.clone());
+    message.content_type = content_type.or(message.content_type.take());
+}
+
+/// The headers of other names than these.
+pub(crate) fn without(headers: &Headers, names: &[&str]) -> Headers {
+    let others = headers.iter().filter(|(name, _)| !names.contains(name));
+    Headers::from_pairs(others).expect("fewer of what was within the limits")
+}
+
+/// Marks a replay, once: consumers take an empty value for none.
+fn mark(headers: &mut Headers) -> Result<(), InvalidMessage> {
+    let is_marked = |(name, value): (&str, &str)| name == REPLAY_HEADER && !value.is_empty();
+    if !headers.iter().any(is_marked) {
+        *headers = without(headers, &[REPLAY_HEADER]);
+        headers.push(REPLAY_HEADER, "1")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -213,6 +257,38 @@ mod tests {
     }
 
     #[test]
+    fn the_queue_it_died_in_goes_before_the_one_it_was_published_to() {
+        let moved = Letter {
+            payload: ENVELOPE.into(),
+            is_moved: true,
+            source: Some(topic("billing")),
+            ..Letter::default()
+        };
+        let to = |letter: &Letter| Redriving::default().message(letter).unwrap().topic;
+        assert_eq!(to(&moved), topic("billing"));
+        let recorded = Letter {
+            payload: dead(ENVELOPE).payload,
+            ..moved
+        };
+        assert_eq!(to(&recorded), topic("orders.eu"));
+    }
+
+    #[test]
+    fn what_would_return_to_the_queue_it_is_in_stays() {
+        let letter = Letter {
+            queue: Some(topic("orders.eu")),
+            ..dead(ENVELOPE)
+        };
+        let left = Redriving::default().message(&letter);
+        assert_eq!(left, Err(LeftInPlace::Itself));
+        let elsewhere = Redriving {
+            to: Some(topic("sandbox")),
+            ..Redriving::default()
+        };
+        assert!(elsewhere.message(&letter).is_ok());
+    }
+
+    #[test]
     fn what_is_no_envelope_goes_only_if_something_says_where_it_came_from() {
         let wrapped = Redriving::default().message(&dead("7,acme")).unwrap();
         assert_eq!(
@@ -227,9 +303,20 @@ mod tests {
         };
         let left = Redriving::default().message(&bare).unwrap_err();
         assert!(matches!(left, LeftInPlace::Unreadable(_)));
+        let from_elsewhere = Letter {
+            is_moved: true,
+            ..bare
+        };
+        let left = Redriving::default().message(&from_elsewhere);
+        assert_eq!(left, Err(LeftInPlace::NoSource));
+        let to = Redriving {
+            to: Some(topic("sandbox")),
+            ..Redriving::default()
+        };
+        assert!(to.message(&from_elsewhere).is_ok());
         let moved = Letter {
             source: Some(topic("moved")),
-            ..bare
+            ..from_elsewhere
         };
         let message = Redriving::default().message(&moved).unwrap();
         assert_eq!(
@@ -247,11 +334,13 @@ mod tests {
         };
         let mut letter = dead(ENVELOPE);
         let once = marked.message(&letter).unwrap().headers;
-        assert_eq!(once.get(REPLAY_BYPASS), Some("1"));
+        assert_eq!(once.get(REPLAY_HEADER), Some("1"));
         letter.headers = once.clone();
         assert_eq!(marked.message(&letter).unwrap().headers, once);
+        letter.headers = Headers::from_pairs([(REPLAY_HEADER, ""), ("tenant", "acme")]).unwrap();
+        assert_eq!(marked.message(&letter).unwrap().headers, once);
         let plain = Redriving::default().message(&dead(ENVELOPE)).unwrap();
-        assert_eq!(plain.headers.get(REPLAY_BYPASS), None);
+        assert_eq!(plain.headers.get(REPLAY_HEADER), None);
     }
 
     #[test]

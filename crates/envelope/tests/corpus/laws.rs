@@ -169,7 +169,7 @@ pub fn splice(raw: &[u8]) {
 fn redriven(raw: &[u8], dead_letter: &DeadLetter<'_>) {
     let annotated = dead_letter.annotate(raw);
     let again = redrive(annotated.as_bytes()).expect("what is annotated can be redriven");
-    assert_eq!(again.source.as_deref(), Some("orders"));
+    assert_eq!(again.original_queue.as_deref(), Some("orders"));
     assert_eq!(again.reason.as_deref(), Some("failed"));
     let Ok(envelope) = Envelope::decode(raw) else {
         assert_eq!(again.payload, raw);
