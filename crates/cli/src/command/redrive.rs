@@ -39,7 +39,7 @@ Exit codes: 0 done or stopped, 2 wrong option, 6 the broker (see outbox --help)"
 pub(crate) struct RedriveArgs {
     /// The broker: amqp://, amqps:// (RabbitMQ), nats://, tls:// (NATS JetStream), redis://, rediss:// (Redis)
     ///
-    /// The URL is the one that messages are published with. With `layout=` and `queue=`, `stream=` or `subject=` it says where the queues are, both the dead one and those that dead letters return to.
+    /// The URL is the one that messages are published with. With `layout=` and `queue=`, `stream=` or `subject=` it says where the queues are, both the dead one and those that dead letters return to, so that must have `{topic}` in it.
     #[arg(long, value_name = "URL", env = "OUTBOX_FROM", hide_env_values = true)]
     from: String,
     /// The dead-letter queue, such as orders.dlq

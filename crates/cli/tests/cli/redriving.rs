@@ -100,6 +100,36 @@ fn a_dry_run_says_what_would_go_and_a_redrive_moves_that_and_no_more() {
 }
 
 #[test]
+fn no_dead_letter_returns_to_the_queue_it_is_read_from() {
+    let (server, place) = (Redis::shared().unwrap(), Place::migrated());
+    let (source, dead) = (unique("orders"), unique("dead"));
+    put(&place, server.url(), &dead, &[letter(1, &source)]);
+    let redrive = |url: &str, queue: &str, more: &[&str], code: i32| {
+        let mut args = vec!["redrive", "--from", url, "--queue", queue, "--json"];
+        args.extend(more);
+        place.run(&args, "").expect(code)
+    };
+    for more in [
+        &["--to-topic", &*dead][..],
+        &["--to-topic", &*dead, "--dry-run"],
+    ] {
+        let shown = redrive(server.url(), &dead, more, 0).json();
+        assert_eq!(
+            (&shown["redriven"], &shown["left"]),
+            (&json!(0), &json!(1)),
+            "{shown}"
+        );
+        let why = "it would return to the queue that it is in; say another topic";
+        assert_eq!(shown["left_because"], json!({ why: 1 }), "{shown}");
+    }
+    // A URL that names one list for all topics reads nothing: it would be that of what lives.
+    let sign = if server.url().contains('?') { '&' } else { '?' };
+    let url = format!("{}{sign}queue={dead}", server.url());
+    redrive(&url, &source, &[], 6).says(&["queue={topic}"]);
+    assert_eq!(in_list(server.url(), &dead), [letter(1, &source)]);
+}
+
+#[test]
 fn a_source_that_is_missing_stops_it_and_nothing_is_lost() {
     let (server, place) = (RabbitMq::shared().unwrap(), Place::migrated());
     let (there, missing, dead) = (unique("there"), unique("missing"), unique("dead"));
