@@ -167,10 +167,6 @@ impl DeathNotices for DeadLetters {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    reason = "a test fails where something goes wrong"
-)]
 mod tests {
     use outbox_message::{Delivery, Lane, Position};
     use outbox_store::DeathReason;

@@ -24,7 +24,7 @@ const SHOWN: [&str; 2] = ["bq-message-id", "content-type"];
 /// The message has the id, the key and the headers of the dead letter. Its payload is that of the dead letter without the
 /// block `dead_letter` and with 0 attempts, and what was wrapped because it is no envelope is itself again, with the id and the
 /// content type that it had where the dead letter has them in headers of its own. Its topic is [`to`](Self::to), or else
-/// `dead_letter.original_queue`, what the broker itself says, or `meta.queue`.
+/// `dead_letter.original_queue`, what the broker itself says, or, if the broker did not move it, `meta.queue`.
 ///
 /// ```
 /// use outbox::{Redriving, publisher::Letter};
@@ -150,8 +150,9 @@ impl Redriving {
             return Ok(to.clone());
         }
         let died_in = redriven.and_then(|redriven| redriven.original_queue.as_deref());
-        let published_to = redriven.and_then(|redriven| redriven.queue.as_deref());
         // A message that several queues got died in one of them, which is not always the one that it was published to.
+        let published_to = redriven.filter(|_| !letter.is_moved);
+        let published_to = published_to.and_then(|redriven| redriven.queue.as_deref());
         let moved_from = letter.source.as_ref().map(Topic::as_str);
         let said = [died_in, moved_from, published_to].into_iter().flatten();
         let said = said.into_iter().find(|said| !said.is_empty());
@@ -266,9 +267,15 @@ mod tests {
         };
         let to = |letter: &Letter| Redriving::default().message(letter).unwrap().topic;
         assert_eq!(to(&moved), topic("billing"));
+        let of_no_topic = Letter {
+            source: None,
+            ..moved
+        };
+        let left = Redriving::default().message(&of_no_topic);
+        assert_eq!(left, Err(LeftInPlace::NoSource));
         let recorded = Letter {
             payload: dead(ENVELOPE).payload,
-            ..moved
+            ..of_no_topic
         };
         assert_eq!(to(&recorded), topic("orders.eu"));
     }
