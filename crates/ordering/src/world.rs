@@ -34,8 +34,8 @@ pub(crate) struct World {
     lanes: BTreeMap<u32, (LeaseId, u64)>,
     /// The position of each message as the store knows it.
     positions: BTreeMap<Id, i64>,
-    /// Of each topic the message that is let through.
-    let_through: BTreeMap<u32, Id>,
+    /// Of each topic the position of the message that is let through: redriven to another, it is not any more.
+    let_through: BTreeMap<u32, i64>,
     last_id: Id,
     last_position: i64,
 }
@@ -234,7 +234,8 @@ impl World {
                 message.key.is_none() || before.all(|other| other.key != message.key)
             };
             self.model.stopped(message.topic).is_none()
-                || (self.let_through.get(&message.topic) == Some(&message.id) && heads())
+                || (self.let_through.get(&message.topic) == self.positions.get(&message.id)
+                    && heads())
         };
         let given = due.iter().copied().enumerate().filter(goes);
         let given = given.map(|(_, message)| Given {
@@ -264,7 +265,9 @@ impl World {
         let first = lanes
             .into_iter()
             .find(|message| message.topic == topic && message.state != State::Held);
-        let first = first.map(|message| message.id).filter(|_| down);
+        let first = first
+            .map(|message| self.positions[&message.id])
+            .filter(|_| down);
         self.model
             .probe(topic, first.is_some())
             .expect("a relay stopped the topic");

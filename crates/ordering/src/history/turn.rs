@@ -73,10 +73,12 @@ fn lines<I>(index: &Index<'_, I>, lease: &Lease) -> BTreeMap<usize, Vec<Place>> 
     lines
 }
 
-/// When the message was first confirmed, dead or discarded, since its last redrive before this claim.
+/// When the message was first confirmed, dead or discarded, since its last redrive that surely was before this claim: one that may have
+/// come after it takes nothing back that the claim went by.
 fn served<I>(story: &Story<'_, I>, claim: Span) -> Stamp {
-    let redriven = story.redriven.iter().map(|(_, span)| span.begun);
-    let since = redriven.filter(|begun| *begun < claim.answered).max();
+    let redriven = story.redriven.iter().map(|(_, span)| span);
+    let before = redriven.filter(|redriven| redriven.answered < claim.begun);
+    let since = before.map(|redriven| redriven.begun).max();
     let served = Marks::of(story.terminals());
     served.earliest_from(since.unwrap_or(Stamp::start_of(i64::MIN)))
 }
