@@ -2,7 +2,10 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -18,14 +21,22 @@ pub(crate) struct Refusing {
     broker: Arc<dyn Publisher>,
     one_of: u32,
     dice: Mutex<StdRng>,
+    refusals: Arc<AtomicUsize>,
 }
 
 impl Refusing {
-    pub(crate) fn new(broker: Arc<dyn Publisher>, one_of: u32, seed: u64) -> Self {
+    /// Each refusal is added to `refusals`, so that those which a killed relay had are known too.
+    pub(crate) fn new(
+        broker: Arc<dyn Publisher>,
+        one_of: u32,
+        seed: u64,
+        refusals: &Arc<AtomicUsize>,
+    ) -> Self {
         Self {
             broker,
             one_of,
             dice: Mutex::new(StdRng::seed_from_u64(seed)),
+            refusals: Arc::clone(refusals),
         }
     }
 
@@ -57,6 +68,7 @@ impl Publisher for Refusing {
                 return published;
             }
         }
+        self.refusals.fetch_add(1, Ordering::Relaxed);
         let failure = PublishError::new(PublishErrorKind::Rejected, "refused by the test");
         Published::failed(refused, failure)
     }
