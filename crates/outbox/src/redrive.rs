@@ -4,7 +4,7 @@
 use outbox_envelope::{DecodeError, Redriven, redrive};
 use outbox_message::{ContentType, Headers, InvalidMessage, Message, MessageId, Topic};
 use outbox_publisher::Letter;
-use outbox_store::REPLAY_HEADER;
+use outbox_store::adapter::replay_headers;
 use thiserror::Error;
 
 /// The header of a dead letter that names the message it is of: its payload says so only of an envelope.
@@ -81,7 +81,7 @@ pub enum LeftInPlace {
     Itself,
     /// The header for a replay does not fit beside its headers.
     #[error("it has no room for the header of a replay")]
-    NoRoom(#[source] InvalidMessage),
+    NoRoom,
     /// Something of it could not be published again as it is.
     #[error("{0} could not be published as it is")]
     Unkept(String),
@@ -119,7 +119,7 @@ impl Redriving {
             return Err(LeftInPlace::Itself);
         }
         if self.bypass == Bypass::Marked {
-            mark(&mut message.headers).map_err(LeftInPlace::NoRoom)?;
+            message.headers = replay_headers(message.headers).ok_or(LeftInPlace::NoRoom)?;
         }
         Ok(message)
     }
@@ -181,20 +181,11 @@ pub(crate) fn without(headers: &Headers, names: &[&str]) -> Headers {
     Headers::from_pairs(others).expect("fewer of what was within the limits")
 }
 
-/// Marks a replay, once: consumers take an empty value for none.
-fn mark(headers: &mut Headers) -> Result<(), InvalidMessage> {
-    let is_marked = |(name, value): (&str, &str)| name == REPLAY_HEADER && !value.is_empty();
-    if !headers.iter().any(is_marked) {
-        *headers = without(headers, &[REPLAY_HEADER]);
-        headers.push(REPLAY_HEADER, "1")?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use outbox_envelope::{DeadLetter, DeadLetterReason};
     use outbox_message::ContentType;
+    use outbox_store::REPLAY_HEADER;
 
     use super::*;
 
