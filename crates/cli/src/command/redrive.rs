@@ -25,8 +25,8 @@ use crate::{args::duration, exit::Exit, failure::Failure, output::Output, signal
 /// Bring dead letters back from a dead-letter queue of a broker
 ///
 /// Each is published to where it came from, and removed only after the broker confirmed it: nothing is lost, whatever fails in
-/// between, and then one may come twice, with the same id. What is no envelope, or was not asked for, stays where it is. Dead
-/// letters that arrive meanwhile are left for the next time.
+/// between, and then one may come twice, with the same id. What was not asked for stays where it is, and so does what does not say,
+/// nor the broker of it, where it came from. Dead letters that arrive meanwhile are left for the next time.
 ///
 /// This is about brokers. Messages that were given up on in a store are `outbox dead`'s.
 #[derive(Debug, Args)]
