@@ -1,0 +1,149 @@
+//! The scenarios, each a file: what is filled, who takes it, how often, and what must hold.
+
+mod drains;
+
+use std::collections::BTreeSet;
+
+use crate::{
+    Result, Run, drain,
+    measurement::{Measurement, Rounds},
+    report::Report,
+    server::Server,
+    system::{Peer, Relaying, System},
+    template::{Fill, Templates},
+};
+
+/// A scenario by its number.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    pub(crate) number: u8,
+    pub(crate) title: &'static str,
+}
+
+/// All of them.
+pub(crate) const SCENARIOS: [Scenario; 3] = [
+    Scenario { number: 1, title: "One key" },
+    Scenario { number: 2, title: "20,000 messages over 5,000 keys" },
+    Scenario { number: 3, title: "100,000 messages without a key" },
+];
+
+/// What scenarios run with.
+pub(crate) struct Bench<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) templates: Templates<'a>,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) small: bool,
+    pub(crate) measurements: Vec<Measurement>,
+}
+
+/// Drains of several systems, to be compared.
+pub(crate) struct Comparison<'s> {
+    pub(crate) scenario: u8,
+    pub(crate) variant: &'s str,
+    pub(crate) fill: Fill,
+    /// How many messages are waited for.
+    pub(crate) messages: u64,
+    pub(crate) rounds: usize,
+    pub(crate) contenders: Vec<(System, Relaying)>,
+}
+
+/// Runs what was asked for.
+pub(crate) async fn run(run: Run) -> Result {
+    let known: BTreeSet<u8> = SCENARIOS.iter().map(|it| it.number).collect();
+    if let Some(unknown) = run.scenarios.iter().find(|it| !known.contains(it)) {
+        return Err(format!("there is no scenario {unknown}; there are 1 to {}", SCENARIOS.len()).into());
+    }
+    let server = Server::start().await?;
+    let mut bench = Bench {
+        templates: Templates::new(&server),
+        server: &server,
+        peers: run.peer,
+        small: run.small,
+        measurements: Vec::new(),
+    };
+    for scenario in &SCENARIOS {
+        if !run.scenarios.is_empty() && !run.scenarios.contains(&scenario.number) {
+            continue;
+        }
+        eprintln!("scenario {}: {}", scenario.number, scenario.title);
+        bench.measure(scenario.number).await?;
+        bench.templates.forget().await?;
+    }
+    let report = Report::new(server.version(), bench.measurements)?;
+    report.print();
+    if let Some(file) = run.json {
+        report.write_json(&file)?;
+    }
+    if let Some(page) = run.page {
+        report.write_page(&page)?;
+    }
+    Ok(())
+}
+
+impl Bench<'_> {
+    async fn measure(&mut self, scenario: u8) -> Result {
+        match scenario {
+            1 => drains::one_key(self).await,
+            2 => drains::many_keys(self).await,
+            _ => drains::unkeyed(self).await,
+        }
+    }
+
+    /// So many rounds, or one in a small run.
+    pub(crate) fn rounds(&self, rounds: usize) -> usize {
+        if self.small { 1 } else { rounds }
+    }
+
+    /// So many messages, or a fraction in a small run.
+    pub(crate) fn messages(&self, messages: u64) -> u64 {
+        if self.small { (messages / 20).max(500) } else { messages }
+    }
+
+    /// Runs the rounds of all contenders in turn.
+    pub(crate) async fn compare(&mut self, what: Comparison<'_>) -> Result {
+        let mut rounds: Vec<Vec<drain::Drained>> = what.contenders.iter().map(|_| Vec::new()).collect();
+        for round in 0..what.rounds {
+            for (number, (system, how)) in what.contenders.iter().enumerate() {
+                let drained = drain::drain(self.server, &mut self.templates, system, what.fill, *how, what.messages).await;
+                let drained = drained.map_err(|error| format!("{} in \"{}\": {error}", system.name(), what.variant))?;
+                eprintln!(
+                    "  {}, round {}: {} x{} batch {}: {:.0} messages/s",
+                    what.variant, round + 1, system.name(), how.relays, how.batch, drained.messages_per_s
+                );
+                rounds[number].push(drained);
+            }
+        }
+        for ((system, how), drained) in what.contenders.iter().zip(rounds) {
+            let mut measurement = Measurement::new(what.scenario, what.variant, system.name());
+            measurement.relays = how.relays;
+            measurement.batch = how.batch;
+            let costs: Vec<_> = drained.iter().map(|it| it.costs).collect();
+            measurement.costs = Some(crate::costs::median(&costs));
+            measurement.messages_per_s = Some(Rounds::of(drained.iter().map(|it| it.messages_per_s).collect()));
+            self.measurements.push(measurement);
+        }
+        self.rate_against_ceiling(what.scenario, what.variant);
+        Ok(())
+    }
+
+    /// Sets the ratios: against the plain queue with as many relays and the same batch, else with one relay and any batch.
+    fn rate_against_ceiling(&mut self, scenario: u8, variant: &str) {
+        let mine = |it: &&Measurement| it.scenario == scenario && it.variant == variant;
+        let ceilings: Vec<(usize, usize, f64)> = self
+            .measurements
+            .iter()
+            .filter(mine)
+            .filter(|it| it.system == System::Plain.name())
+            .filter_map(|it| Some((it.relays, it.batch, it.messages_per_s.as_ref()?.median)))
+            .collect();
+        for it in self.measurements.iter_mut().filter(|it| mine(&&**it)) {
+            let same = |(relays, batch, _): &&(usize, usize, f64)| *relays == it.relays && *batch == it.batch;
+            let ceiling = ceilings.iter().find(same).map(|(_, _, rate)| *rate);
+            it.ratio_to_ceiling = it
+                .messages_per_s
+                .as_ref()
+                .zip(ceiling)
+                .map(|(rounds, ceiling)| rounds.median / ceiling);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The systems that are compared: ours, plain queues in SQL that keep no order, and peers.
+
+use std::{process::Command, str::FromStr};
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use crate::{Result, program, template::Fill};
+
+/// A system that takes messages out of a Postgres.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum System {
+    /// This outbox.
+    Outbox,
+    /// A queue without any order, leased and then deleted: what any relay costs that holds no transaction open while it
+    /// publishes. The ceiling.
+    Plain,
+    /// The same in one transaction, which is held open while the broker is waited for.
+    PlainHeld,
+    Peer(Peer),
+}
+
+/// A published package, driven by a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Peer {
+    name: String,
+    command: Vec<String>,
+}
+
+impl FromStr for Peer {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (name, command) = text.split_once('=').ok_or("it is not NAME=COMMAND")?;
+        let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+        if name.is_empty() || command.is_empty() {
+            return Err("the name or the command is empty".to_owned());
+        }
+        let name = name.to_owned();
+        Ok(Self { name, command })
+    }
+}
+
+impl Peer {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]);
+        command
+    }
+}
+
+/// How a relay works in a round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Relaying {
+    pub(crate) relays: usize,
+    pub(crate) batch: usize,
+    pub(crate) round_trip_ms: u64,
+}
+
+impl System {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Outbox => "outbox",
+            Self::Plain => "plain",
+            Self::PlainHeld => "plain-held",
+            Self::Peer(peer) => &peer.name,
+        }
+    }
+
+    /// Fills a new database as [`Fill`] says.
+    pub(crate) async fn fill(&self, url: &str, fill: Fill) -> Result {
+        match self {
+            Self::Outbox => program::outbox_tables::fill(url, fill).await,
+            Self::Plain | Self::PlainHeld => program::plain::fill(url, fill).await,
+            Self::Peer(peer) => {
+                let mut command = peer.command();
+                let (messages, keys) = (fill.messages.to_string(), fill.keys.to_string());
+                let status = command.args(["prepare", url, &messages, &keys]).status()?;
+                if status.success() {
+                    Ok(())
+                } else {
+                    Err(format!("{command:?} ended with {status}").into())
+                }
+            }
+        }
+    }
+
+    /// The commands of the relays of a round.
+    pub(crate) fn relays(&self, url: &str, how: Relaying) -> Result<Vec<Command>> {
+        let batch = how.batch.to_string();
+        let round_trip = how.round_trip_ms.to_string();
+        let command = || -> Result<Command> {
+            let mut command = match self {
+                Self::Peer(peer) => peer.command(),
+                _ => Command::new(std::env::current_exe()?),
+            };
+            match self {
+                Self::Peer(_) => command.args(["relay", url, &batch, &round_trip]),
+                Self::Outbox => command.args(["relay", url, "--batch", &batch]).args(["--round-trip-ms", &round_trip]),
+                Self::Plain => command.args(["plain", url, "--batch", &batch]),
+                Self::PlainHeld => command.args(["plain", url, "--held", "--batch", &batch]),
+            };
+            Ok(command)
+        };
+        (0..how.relays).map(|_| command()).collect()
+    }
+
+    /// How many messages are not recorded as done. Ours and the plain queue say that a message is done when it is recorded.
+    pub(crate) async fn left(&self, url: &str) -> Result<i64> {
+        let sql = match self {
+            Self::Outbox => "SELECT (SELECT count(*) FROM outbox.message) + (SELECT count(*) FROM outbox.scheduled)",
+            Self::Plain | Self::PlainHeld => "SELECT count(*) FROM queue",
+            Self::Peer(peer) => {
+                let mut command = peer.command();
+                let output = command.args(["left", url]).output()?;
+                return Ok(String::from_utf8(output.stdout)?.trim().parse()?);
+            }
+        };
+        let mut connection = PgConnection::connect(url).await?;
+        let left = sqlx::query_scalar(AssertSqlSafe(sql))
+            .fetch_one(&mut connection)
+            .await?;
+        connection.close().await?;
+        Ok(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_a_name_and_a_command() {
+        let peer: Peer = "omni-box=python3 drive.py".parse().unwrap();
+        assert_eq!(peer.name, "omni-box");
+        assert_eq!(peer.command, ["python3", "drive.py"]);
+        assert!("omni-box".parse::<Peer>().is_err());
+        assert!("=x".parse::<Peer>().is_err());
+    }
+}
