@@ -139,6 +139,16 @@ impl Held {
         self.bytes
     }
 
+    /// How many messages have no outcome yet.
+    pub(crate) fn undecided(&self) -> usize {
+        self.undecided.len()
+    }
+
+    /// How many runs could start now.
+    pub(crate) fn startable(&self) -> usize {
+        self.rules.startable()
+    }
+
     /// How many messages have no recorded outcome yet.
     pub(crate) fn unrecorded(&self) -> usize {
         self.undecided.len() + self.decided.len() + self.settling.unwrap_or(0)

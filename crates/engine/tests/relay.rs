@@ -1,5 +1,7 @@
 //! The relay on the reference store with a scripted broker, on tokio's paused clock: no test waits for real time.
 
+#[path = "relay/ahead.rs"]
+mod ahead;
 #[path = "relay/circuits.rs"]
 mod circuits;
 #[path = "relay/crashes.rs"]

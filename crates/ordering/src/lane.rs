@@ -154,6 +154,12 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
         heads.map(|head| self.slots[*head].position)
     }
 
+    /// How many runs could start now.
+    #[must_use]
+    pub fn startable(&self) -> usize {
+        self.runnable.len()
+    }
+
     /// Starts the next run: of all that may start now, the one with the lowest position.
     ///
     /// A run of an ordering key has at most `max` messages, but always one. `None` means that

@@ -59,6 +59,8 @@ impl Alone {
     }
 }
 
+/// How many claims of lanes may be in hand when another is made ahead of need, on a store that gives an eighth of its lanes to a claim.
+const CLAIMS_IN_HAND: usize = 3;
 /// How long a lane that failed is left out.
 pub(super) const LEFT_OUT: Duration = Duration::from_secs(5);
 /// After so many lanes that failed one after another it is the database: no lane is to blame, and a round or a drain gives up.
@@ -117,7 +119,12 @@ impl Driver {
             Mode::Run => false,
         };
         let careful = self.held.values().any(Held::wants_to_be_alone);
-        if !claiming.is_idle() || self.stopping.is_some() || enough || careful || self.is_full() {
+        if !claiming.is_idle()
+            || self.stopping.is_some()
+            || enough
+            || careful
+            || self.lanes_to_claim() == 0
+        {
             return None;
         }
         match self.circuits.all_open() {
@@ -130,12 +137,28 @@ impl Driver {
         }
     }
 
-    /// Whether there is as much in hand as the relay may hold: every claimed message must have started, and there must be room.
-    fn is_full(&self) -> bool {
-        let waiting = self.held.values().any(|held| held.head().is_some());
-        waiting
-            || self.runs.len() >= self.config.concurrency
-            || self.room() < self.config.batch_bytes.div_ceil(2)
+    /// How many lanes the next claim may lease; none while enough is in hand.
+    ///
+    /// What could start at once is claimed for whatever else is held: a lane that hangs delays no other. Otherwise a claim is
+    /// made ahead, so that no slot is idle while it is under way: as soon as what could start would not fill all slots again, or
+    /// less than a claim is in hand. The lanes in hand bound that, because a relay that dies holds them until their leases end.
+    fn lanes_to_claim(&self) -> usize {
+        let config = &self.config;
+        if self.room() < config.batch_bytes.div_ceil(2) {
+            return 0;
+        }
+        let startable: usize = self.held.values().map(Held::startable).sum();
+        if startable == 0 && self.runs.len() < config.concurrency {
+            return config.max_lanes;
+        }
+        let undecided: usize = self.held.values().map(Held::undecided).sum();
+        if startable >= config.concurrency && undecided > config.batch {
+            return 0;
+        }
+        let of_store = usize::from(self.store.lanes().get()) * CLAIMS_IN_HAND / 8;
+        let most = config.max_lanes.saturating_mul(CLAIMS_IN_HAND);
+        let ahead = most.min(of_store.max(1)).saturating_sub(self.held.len());
+        ahead.min(config.max_lanes)
     }
 
     /// How many bytes more the relay may hold: the bytes of two claims are the most, so that a hanging message does not stop all others.
@@ -166,7 +189,7 @@ impl Driver {
             max_lanes: if one || probe {
                 1
             } else {
-                self.config.max_lanes
+                self.lanes_to_claim()
             },
             lease: self.config.lease,
             lanes: self.claimable(alone),

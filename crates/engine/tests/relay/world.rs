@@ -25,6 +25,7 @@ struct InStep {
     last: Mutex<Instant>,
     committed: Notify,
     claims_take: Mutex<Duration>,
+    settlements_take: Mutex<Duration>,
 }
 
 impl InStep {
@@ -38,6 +39,14 @@ impl InStep {
     }
 }
 
+/// Takes as long as a test wants it.
+async fn take(time: &Mutex<Duration>) {
+    let time = *time.lock().expect("no test panics in here");
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
+    }
+}
+
 #[async_trait]
 impl OutboxStore for InStep {
     fn lanes(&self) -> Lanes {
@@ -45,14 +54,12 @@ impl OutboxStore for InStep {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
-        let takes = *self.claims_take.lock().expect("no test panics in here");
-        if !takes.is_zero() {
-            tokio::time::sleep(takes).await;
-        }
+        take(&self.claims_take).await;
         self.step().claim(request).await
     }
 
     async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        take(&self.settlements_take).await;
         self.step().settle(lanes).await
     }
 
@@ -119,6 +126,7 @@ impl World {
             last: Mutex::new(Instant::now()),
             committed: Notify::new(),
             claims_take: Mutex::default(),
+            settlements_take: Mutex::default(),
         });
         let store = FaultyStore::new(Arc::clone(&in_step) as Arc<dyn OutboxStore>);
         let config = RelayConfig {
@@ -167,6 +175,12 @@ impl World {
     pub(crate) fn slow_claims(&self, takes: Duration) {
         let mut claims_take = self.in_step.claims_take.lock();
         **claims_take.as_mut().expect("no test panics in here") = takes;
+    }
+
+    /// So does every settlement that it records.
+    pub(crate) fn slow_settlements(&self, takes: Duration) {
+        let mut settlements_take = self.in_step.settlements_take.lock();
+        **settlements_take.as_mut().expect("no test panics in here") = takes;
     }
 
     pub(crate) fn corrupt(&self, position: Position) {
