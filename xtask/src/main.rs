@@ -16,6 +16,7 @@ mod bench;
 mod check;
 mod dist;
 mod fuzz;
+mod instructions;
 mod layers;
 mod lint;
 mod metadata;
@@ -68,6 +69,12 @@ enum Command {
     },
     /// Looks for bodies that break a law of outbox-envelope.
     Fuzz(fuzz::Args),
+    /// What the pure hot paths cost in instructions, beside what they may cost; with valgrind.
+    Instructions {
+        /// Makes what they cost now what they may cost.
+        #[arg(long)]
+        accept: bool,
+    },
     /// The long forms of tests, with servers for them; each prints a report.
     Soak {
         /// Which of them; all if none is named.
@@ -103,6 +110,8 @@ fn main() -> ExitCode {
         Command::Dist { target } => dist::run(target.as_deref()),
         Command::Bench { args } => bench::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Instructions { accept: true } => instructions::accept(),
+        Command::Instructions { accept: false } => instructions::judge(),
         Command::Soak { list: true, .. } => {
             soak::list();
             Ok(())

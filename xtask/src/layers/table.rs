@@ -215,6 +215,17 @@ pub(crate) const LAYERS: &[Layer] = &[
         features: ALL,
     },
     Layer {
+        name: "outbox-instructions",
+        on: &[
+            "outbox-message",
+            "outbox-envelope",
+            "outbox-backoff",
+            "outbox-ordering",
+        ],
+        never: &[IMPURE],
+        features: ALL,
+    },
+    Layer {
         name: "xtask",
         on: &["outbox-test-servers"],
         never: &[],
