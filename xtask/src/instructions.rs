@@ -18,8 +18,9 @@ mod profile;
 use counts::{Counts, Environment};
 use profile::Cost;
 
-/// The package, its program, and the folder of its counts.
+/// The package and its program.
 const PACKAGE: &str = "outbox-instructions";
+/// What is accepted.
 const COUNTS: &str = "tests/instructions/counts.json";
 
 /// How often each path is gone. Each hash map of the standard library has a seed of its own, drawn at random: over so many the
@@ -85,8 +86,8 @@ fn build() -> Result<PathBuf> {
         .env("CARGO_ENCODED_RUSTFLAGS", "")
         .env("CARGO_INCREMENTAL", "0");
     shell::run(&mut build, "mend what the compiler says above")?;
-    let built = metadata::read()?.target_directory.join("instructions");
-    Ok(built.join(PACKAGE))
+    let programs = metadata::read()?.target_directory.join("instructions");
+    Ok(programs.join(PACKAGE))
 }
 
 /// Goes one path under valgrind.
@@ -102,7 +103,7 @@ fn cost(program: &Path, name: &str) -> Result<Cost> {
         .args([name, &ROUNDS.to_string()])
         .env_clear();
     let fix = format!(
-        "valgrind counts any program: valgrind --tool=callgrind {}",
+        "see what valgrind says: valgrind --tool=callgrind {}",
         program.display()
     );
     let failed = |what: &dyn std::fmt::Display| Failure::new(format!("{name}: {what}"), &fix);

@@ -43,9 +43,9 @@ enum Command {
     Check,
     /// Formatting, tidy, layers, clippy and documentation, all without warnings.
     Lint,
-    /// Every test, doctest and example, with servers for them; prints the ten slowest tests.
+    /// Every test, doctest and example, with servers for them, and `instructions`; prints the ten slowest tests.
     Test {
-        /// Passed to `cargo test`; the examples are then left out.
+        /// Passed to `cargo test`; the examples and `instructions` are then left out.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

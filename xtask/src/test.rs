@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test, doctest and example of the workspace with servers for them, and the ten slowest
-//! tests.
+//! `cargo xtask test`: every test, doctest and example of the workspace with servers for them, the ten slowest tests, and
+//! what the pure hot paths cost.
 //!
 //! The tests run under plain `cargo test`. Stable libtest does not tell how long a test took, so each test program is
 //! started by `test/timed.rs`, which asks it to; doctests are not timed one by one.
@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::instructions;
 use crate::lint::EVERY_PART;
 use crate::metadata::{self, Workspace};
 use crate::server::Servers;
@@ -22,7 +23,8 @@ const SERVERS: &[&str] = &["axum_service", "inbox_service"];
 
 const SLOWEST: usize = 10;
 
-/// Runs the tests; `args` go to `cargo test`, and with any the examples are left out. Without `-p` all crates are tested.
+/// Runs the tests; `args` go to `cargo test`, and with any the examples and the counting are left out. Without `-p`
+/// all crates are tested.
 pub(crate) fn run(args: &[String]) -> Result {
     let workspace = metadata::read()?;
     let times = workspace.target_directory.join("xtask-test-times");
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &[String]) -> Result {
     tested?;
     if args.is_empty() {
         examples(&workspace, &servers)?;
+        instructions::judge()?;
     }
     Ok(())
 }
