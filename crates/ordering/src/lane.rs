@@ -19,11 +19,13 @@ use crate::state::AfterDeath;
 /// 1. Two runs of one ordering key are never in flight at the same time (O3, O4).
 /// 2. A message becomes runnable only after every earlier one of its key in this lane was confirmed,
 ///    or its death was [settled](Lane::settled) under [`AfterDeath::Skip`] (O5).
-/// 3. After a retry or a release nothing of that key runs in this claim any more: the rest of the key
+/// 3. After a retry or a release nothing of that key that was claimed with it runs any more: the rest of the key
 ///    is handed back (O5, O6). The same holds after a death under [`AfterDeath::Hold`] (O9).
 /// 4. Other keys and unkeyed messages are never delayed by it (O7).
 /// 5. Every entry gets exactly one outcome.
 /// 6. The lowest runnable position comes first, so equal calls give equal answers.
+/// 7. What is [admitted later](Lane::admit_more) takes its place by position among what has not started. It never
+///    starts while something of its key was given up on or handed back and that is not settled.
 ///
 /// ```
 /// use outbox_ordering::AfterDeath;
@@ -51,22 +53,20 @@ use crate::state::AfterDeath;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Lane<K, P> {
-    /// In position order; everything else refers to an entry by its index here.
-    slots: Vec<Slot<P>>,
-    keys: Vec<KeyLine>,
+    /// Every entry whose outcome is not settled.
+    slots: BTreeMap<P, Slot>,
+    keys: Vec<KeyLine<P>>,
     /// The index in `keys` of each ordering key. Only looked up, never walked.
     names: HashMap<K, usize>,
     /// The entries that may start now: the heads of idle keys, and unkeyed messages.
-    runnable: BTreeSet<usize>,
-    in_flight: BTreeMap<RunId, Vec<usize>>,
+    runnable: BTreeSet<P>,
+    in_flight: BTreeMap<RunId, Vec<P>>,
     next_id: u64,
-    unsettled: usize,
     released: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Slot<P> {
-    position: P,
+struct Slot {
     key: Option<usize>,
     kind: EntryKind,
     stage: Stage,
@@ -77,17 +77,39 @@ struct Slot<P> {
 enum Stage {
     Idle,
     InFlight,
-    Decided,
-    Settled,
+    /// `ends`: its key takes nothing more until the outcome is settled.
+    Decided {
+        ends: bool,
+    },
 }
 
 /// What is left of one ordering key in this lane.
 #[derive(Debug, Clone)]
-struct KeyLine {
+struct KeyLine<P> {
     /// Entries that have not started, in position order.
-    queue: VecDeque<usize>,
+    queue: VecDeque<P>,
+    runs: bool,
     /// The death that must be settled before the queue may go on.
-    burying: Option<usize>,
+    burying: Option<P>,
+    /// How many entries have an outcome that ends the key and is not settled.
+    ended: usize,
+}
+
+impl<P: Copy + Ord> KeyLine<P> {
+    /// What may start next of this key.
+    fn head(&self) -> Option<P> {
+        let idle = !self.runs && self.burying.is_none();
+        self.queue.front().copied().filter(|_| idle)
+    }
+
+    /// Puts an entry into its place by position.
+    fn push(&mut self, position: P) {
+        let at = match self.queue.back() {
+            Some(last) if *last > position => self.queue.partition_point(|it| *it < position),
+            _ => self.queue.len(),
+        };
+        self.queue.insert(at, position);
+    }
 }
 
 impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
@@ -98,60 +120,96 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
     /// make a relay publish it twice.
     #[must_use]
     pub fn admit(entries: impl IntoIterator<Item = Entry<K, P>>) -> Self {
-        let mut entries: Vec<_> = entries.into_iter().collect();
-        entries.sort_by_key(|entry| entry.position);
-        entries.dedup_by_key(|entry| entry.position);
         let mut lane = Self {
-            slots: Vec::with_capacity(entries.len()),
+            slots: BTreeMap::new(),
             keys: Vec::new(),
             names: HashMap::new(),
             runnable: BTreeSet::new(),
             in_flight: BTreeMap::new(),
             next_id: 0,
-            unsettled: entries.len(),
             released: false,
         };
-        for (index, entry) in entries.into_iter().enumerate() {
-            let key = entry.key.map(|key| lane.line_of(key));
-            let is_head = key.is_none_or(|key| lane.keys[key].queue.is_empty());
-            if is_head {
-                lane.runnable.insert(index);
-            }
-            if let Some(key) = key {
-                lane.keys[key].queue.push_back(index);
-            }
-            let Entry { position, kind, .. } = entry;
-            lane.slots.push(Slot {
-                position,
-                key,
-                kind,
-                stage: Stage::Idle,
-            });
-        }
+        lane.admit_more(entries);
         lane
+    }
+
+    /// Admits what the holder of the lane read on, while runs may be in flight, and returns what is handed back of it at once.
+    ///
+    /// An entry [known](Self::knows) already is ignored. What is admitted joins its key by position, behind whatever of the key
+    /// is in flight. It is handed back if the lane was [released](Self::release), or if something of its key was retried,
+    /// released or held by a death and that is not settled yet: it was read before, so it may overtake that.
+    pub fn admit_more(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry<K, P>>,
+    ) -> Vec<(P, Outcome)> {
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.sort_by_key(|entry| entry.position);
+        let mut back = Vec::new();
+        for Entry {
+            position,
+            key,
+            kind,
+        } in entries
+        {
+            if self.knows(position) {
+                continue;
+            }
+            let key = key.map(|key| self.line_of(key));
+            let stage = Stage::Idle;
+            self.slots.insert(position, Slot { key, kind, stage });
+            let ended = key.is_some_and(|key| self.keys[key].ended > 0);
+            if self.released || ended {
+                back.push(position);
+            } else if let Some(key) = key {
+                self.join(key, position);
+            } else {
+                self.runnable.insert(position);
+            }
+        }
+        self.decide(&back, Outcome::Release)
     }
 
     fn line_of(&mut self, key: K) -> usize {
         *self.names.entry(key).or_insert_with(|| {
             self.keys.push(KeyLine {
                 queue: VecDeque::new(),
+                runs: false,
                 burying: None,
+                ended: 0,
             });
             self.keys.len() - 1
         })
     }
 
+    /// Puts an entry into the queue of its key, whose head it may become.
+    fn join(&mut self, key: usize, position: P) {
+        let line = &mut self.keys[key];
+        let before = line.head();
+        line.push(position);
+        let after = line.head();
+        if before != after {
+            if let Some(before) = before {
+                self.runnable.remove(&before);
+            }
+            self.runnable.extend(after);
+        }
+    }
+
+    /// Whether the entry at this position was admitted and its outcome is not settled.
+    #[must_use]
+    pub fn knows(&self, position: P) -> bool {
+        self.slots.contains_key(&position)
+    }
+
     /// The position that the next run would begin with.
     #[must_use]
     pub fn head(&self) -> Option<P> {
-        let head = self.runnable.first()?;
-        Some(self.slots[*head].position)
+        self.runnable.first().copied()
     }
 
     /// The positions that runs could begin with now, the lowest first.
     pub fn heads(&self) -> impl Iterator<Item = P> {
-        let heads = self.runnable.iter();
-        heads.map(|head| self.slots[*head].position)
+        self.runnable.iter().copied()
     }
 
     /// How many runs could start now.
@@ -163,11 +221,11 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
     /// Starts the next run: of all that may start now, the one with the lowest position.
     ///
     /// A run of an ordering key has at most `max` messages, but always one. `None` means that
-    /// nothing can start before a run completes or a death is settled, or ever again.
+    /// nothing can start before a run completes, a death is settled or more is admitted, or ever again.
     pub fn next_run(&mut self, max: usize) -> Option<Run<P>> {
         let head = self.runnable.pop_first()?;
-        let kind = self.slots[head].kind;
-        let indexes = match (self.slots[head].key, kind) {
+        let Slot { key, kind, .. } = self.slots[&head];
+        let positions = match (key, kind) {
             (None, _) => vec![head],
             (Some(key), EntryKind::Unreadable) => {
                 self.keys[key].queue.pop_front();
@@ -178,18 +236,20 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
                 let len = queue
                     .iter()
                     .take(max.max(1))
-                    .take_while(|index| self.slots[**index].kind == EntryKind::Message)
+                    .take_while(|position| self.slots[*position].kind == EntryKind::Message)
                     .count();
                 queue.drain(..len).collect()
             }
         };
-        for index in &indexes {
-            self.slots[*index].stage = Stage::InFlight;
+        if let Some(key) = key {
+            self.keys[key].runs = true;
+        }
+        for position in &positions {
+            self.stage(*position, Stage::InFlight);
         }
         let id = RunId(self.next_id);
         self.next_id += 1;
-        let positions = self.positions(&indexes);
-        self.in_flight.insert(id, indexes);
+        self.in_flight.insert(id, positions.clone());
         Some(Run {
             id,
             kind,
@@ -209,26 +269,32 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
         confirmed: usize,
         verdict: Option<Verdict>,
     ) -> Vec<(P, Outcome)> {
-        let Some(indexes) = self.in_flight.remove(&run) else {
+        let Some(positions) = self.in_flight.remove(&run) else {
             return Vec::new();
         };
-        let key = self.slots[indexes[0]].key;
-        let (published, rest) = indexes.split_at(confirmed.min(indexes.len()));
+        let key = self.slots[&positions[0]].key;
+        let (published, rest) = positions.split_at(confirmed.min(positions.len()));
         let mut outcomes = self.decide(published, Outcome::Published);
+        if let Some(key) = key {
+            self.keys[key].runs = false;
+        }
         if let Some((judged, tail)) = rest.split_first() {
             let verdict = verdict.unwrap_or(Verdict::Release);
-            outcomes.extend(self.decide(&[*judged], verdict.outcome()));
             if let Some(key) = key {
-                // The tail was not tried: it is the front of its key's line again.
-                for index in tail.iter().rev() {
-                    self.slots[*index].stage = Stage::Idle;
-                    self.keys[key].queue.push_front(*index);
+                // The tail was not tried: it is in its key's line again.
+                for position in tail {
+                    self.stage(*position, Stage::Idle);
+                    self.keys[key].push(*position);
                 }
                 if verdict == Verdict::Dead(AfterDeath::Skip) {
                     self.keys[key].burying = Some(*judged);
-                } else {
-                    outcomes.extend(self.hand_back(key));
                 }
+            }
+            outcomes.extend(self.decide(&[*judged], verdict.outcome()));
+            if let Some(key) = key
+                && self.keys[key].burying.is_none()
+            {
+                outcomes.extend(self.hand_back(key));
             }
         }
         if let Some(key) = key {
@@ -237,27 +303,31 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
             }
             self.wake(key);
         }
+        // What joined the key meanwhile may stand before the run's own tail.
+        outcomes.sort_by_key(|(position, _)| *position);
         outcomes
     }
 
     /// Takes in that the outcome of this message is recorded in the store. The next message of a
-    /// key whose message died becomes runnable by it.
+    /// key whose message died becomes runnable by it. The lane forgets the message: the store may hand it out anew.
     pub fn settled(&mut self, position: P) {
-        let Ok(index) = self
-            .slots
-            .binary_search_by_key(&position, |slot| slot.position)
+        let Some(Slot {
+            key,
+            stage: Stage::Decided { ends },
+            ..
+        }) = self.slots.get(&position)
         else {
             return;
         };
-        if self.slots[index].stage != Stage::Decided {
+        let (key, ends) = (*key, *ends);
+        self.slots.remove(&position);
+        let Some(key) = key else {
             return;
-        }
-        self.slots[index].stage = Stage::Settled;
-        self.unsettled -= 1;
-        if let Some(key) = self.slots[index].key
-            && self.keys[key].burying == Some(index)
-        {
-            self.keys[key].burying = None;
+        };
+        let line = &mut self.keys[key];
+        line.ended -= usize::from(ends);
+        if line.burying == Some(position) {
+            line.burying = None;
             self.wake(key);
         }
     }
@@ -270,16 +340,25 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
         for line in &mut self.keys {
             line.queue.clear();
         }
-        let idle: Vec<usize> = (0..self.slots.len())
-            .filter(|index| self.slots[*index].stage == Stage::Idle)
+        let idle: Vec<P> = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| slot.stage == Stage::Idle)
+            .map(|(position, _)| *position)
             .collect();
         self.decide(&idle, Outcome::Release)
+    }
+
+    /// Whether everything was handed back that had not started: nothing starts any more.
+    #[must_use]
+    pub fn is_released(&self) -> bool {
+        self.released
     }
 
     /// Whether every entry has an outcome and every outcome is settled.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.unsettled == 0
+        self.slots.is_empty()
     }
 
     /// The number of runs in flight.
@@ -288,35 +367,42 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
         self.in_flight.len()
     }
 
-    fn decide(&mut self, indexes: &[usize], outcome: Outcome) -> Vec<(P, Outcome)> {
-        for index in indexes {
-            self.slots[*index].stage = Stage::Decided;
+    fn stage(&mut self, position: P, stage: Stage) {
+        if let Some(slot) = self.slots.get_mut(&position) {
+            slot.stage = stage;
         }
-        self.positions(indexes)
-            .into_iter()
-            .map(|position| (position, outcome))
+    }
+
+    fn decide(&mut self, positions: &[P], outcome: Outcome) -> Vec<(P, Outcome)> {
+        for position in positions {
+            let Some(slot) = self.slots.get_mut(position) else {
+                continue;
+            };
+            let line = slot.key.map(|key| &mut self.keys[key]);
+            let ends = outcome != Outcome::Published
+                && line
+                    .as_ref()
+                    .is_some_and(|it| it.burying != Some(*position));
+            slot.stage = Stage::Decided { ends };
+            if let Some(line) = line {
+                line.ended += usize::from(ends);
+            }
+        }
+        positions
+            .iter()
+            .map(|position| (*position, outcome))
             .collect()
     }
 
-    /// Releases what is left of a key, which ends the key for this claim.
+    /// Releases what is left of a key, which ends the key until that is settled.
     fn hand_back(&mut self, key: usize) -> Vec<(P, Outcome)> {
-        let rest: Vec<usize> = self.keys[key].queue.drain(..).collect();
+        let rest: Vec<P> = self.keys[key].queue.drain(..).collect();
         self.decide(&rest, Outcome::Release)
     }
 
     /// Makes the head of an idle key runnable.
     fn wake(&mut self, key: usize) {
-        let line = &self.keys[key];
-        if let (None, Some(head)) = (line.burying, line.queue.front()) {
-            self.runnable.insert(*head);
-        }
-    }
-
-    fn positions(&self, indexes: &[usize]) -> Vec<P> {
-        indexes
-            .iter()
-            .map(|index| self.slots[*index].position)
-            .collect()
+        self.runnable.extend(self.keys[key].head());
     }
 }
 

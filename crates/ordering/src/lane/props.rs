@@ -20,6 +20,11 @@ enum Action {
     Settle {
         pick: usize,
     },
+    /// The holder reads on: some of what came later, or came back.
+    Admit {
+        pick: usize,
+        count: usize,
+    },
     Release,
 }
 
@@ -39,6 +44,8 @@ fn action() -> impl Strategy<Value = Action> {
         20 => (any::<usize>(), 0..6_usize, verdict())
             .prop_map(|(pick, confirmed, verdict)| Action::Complete { pick, confirmed, verdict }),
         15 => any::<usize>().prop_map(|pick| Action::Settle { pick }),
+        8 => (any::<usize>(), 1..6_usize)
+            .prop_map(|(pick, count)| Action::Admit { pick, count }),
         1 => Just(Action::Release),
     ]
 }
@@ -70,13 +77,15 @@ fn entries() -> impl Strategy<Value = Vec<Entry<Key, usize>>> {
 /// What the referee knows of one entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Seen {
+    /// In the store, not in the lane: it came later, or it was given back.
+    Away,
     Nothing,
     Started,
     Confirmed,
     Retried,
     Released,
     Dying(AfterDeath),
-    Buried(AfterDeath),
+    Buried,
 }
 
 struct Referee {
@@ -94,12 +103,32 @@ impl Referee {
         earlier.map(|at| self.seen[at])
     }
 
-    /// What the promises allow to start: its predecessors are through, and it has not started.
+    fn of_key(&self, position: usize) -> impl Iterator<Item = Seen> + '_ {
+        let key = self.entries[position].key;
+        let of_key =
+            (0..self.entries.len()).filter(move |at| key.is_some() && self.entries[*at].key == key);
+        of_key.map(|at| self.seen[at])
+    }
+
+    /// What the promises allow to start: nothing of its key is in flight or not settled well, and it is the first of those that
+    /// are there and have not started.
     fn may_start(&self, position: usize) -> bool {
-        let through = |seen| matches!(seen, Seen::Confirmed | Seen::Buried(AfterDeath::Skip));
+        let through = |seen| matches!(seen, Seen::Away | Seen::Confirmed | Seen::Buried);
+        let idle = |seen| seen == Seen::Nothing || through(seen);
         !self.released
             && self.seen[position] == Seen::Nothing
             && self.earlier_of_key(position).all(through)
+            && self.of_key(position).all(idle)
+    }
+
+    /// Whether something of its key was given up on or given back, and that is not settled.
+    fn has_ended(&self, position: usize) -> bool {
+        self.of_key(position).any(|seen| {
+            matches!(
+                seen,
+                Seen::Retried | Seen::Released | Seen::Dying(AfterDeath::Hold)
+            )
+        })
     }
 
     fn started(&mut self, run: Run<usize>, max: usize) -> Result<(), TestCaseError> {
@@ -124,6 +153,10 @@ impl Referee {
                 .earlier_of_key(*position)
                 .filter(|seen| *seen == Seen::Started);
             prop_assert_eq!(open.count(), at);
+            let passed = self
+                .earlier_of_key(*position)
+                .any(|seen| seen == Seen::Nothing);
+            prop_assert!(!passed, "{position} goes before one of its key");
             prop_assert_eq!(self.seen[*position], Seen::Nothing);
             self.seen[*position] = Seen::Started;
         }
@@ -181,21 +214,19 @@ impl Referee {
         if let Some(judged) = judged
             && self.seen[judged] != Seen::Dying(AfterDeath::Skip)
         {
-            let rest = (judged + 1..self.entries.len()).filter(|at| {
-                self.entries[*at].key.is_some() && self.entries[*at].key == self.entries[judged].key
-            });
-            for position in rest {
-                prop_assert_eq!(self.seen[position], Seen::Released, "position {}", position);
-            }
+            prop_assert!(!self.of_key(judged).any(|seen| seen == Seen::Nothing));
         }
         Ok(())
     }
 
     fn settle(&mut self, lane: &mut Lane<Key, usize>, at: usize) {
         let position = self.unsettled.swap_remove(at);
-        if let Seen::Dying(after) = self.seen[position] {
-            self.seen[position] = Seen::Buried(after);
-        }
+        self.seen[position] = match self.seen[position] {
+            Seen::Dying(AfterDeath::Skip) => Seen::Buried,
+            Seen::Confirmed => Seen::Confirmed,
+            // The store may hand it out again, in its time.
+            _ => Seen::Away,
+        };
         lane.settled(position);
     }
 
@@ -229,7 +260,37 @@ impl Referee {
                     self.decided(position, Seen::Released)?;
                 }
             }
-            Action::Complete { .. } | Action::Settle { .. } => {}
+            Action::Admit { pick, count } if !self.entries.is_empty() => {
+                let len = self.entries.len();
+                let picked = (0..count).map(|at| (pick % len + at * 7) % len);
+                let gone = |at: &usize| {
+                    matches!(self.seen[*at], Seen::Confirmed | Seen::Buried)
+                        && !self.unsettled.contains(at)
+                };
+                let picked: Vec<usize> = picked.filter(|at| !gone(at)).collect();
+                let entries = picked.iter().map(|at| self.entries[*at].clone());
+                let back = lane.admit_more(entries.collect::<Vec<_>>());
+                let mut fresh: Vec<usize> = picked
+                    .into_iter()
+                    .filter(|at| self.seen[*at] == Seen::Away)
+                    .collect();
+                fresh.sort_unstable();
+                fresh.dedup();
+                let ended: Vec<usize> = fresh
+                    .iter()
+                    .copied()
+                    .filter(|at| self.released || self.has_ended(*at))
+                    .collect();
+                for at in fresh {
+                    self.seen[at] = Seen::Nothing;
+                }
+                let expected: Vec<_> = ended.iter().map(|at| (*at, Outcome::Release)).collect();
+                prop_assert_eq!(back, expected);
+                for at in ended {
+                    self.decided(at, Seen::Released)?;
+                }
+            }
+            Action::Complete { .. } | Action::Settle { .. } | Action::Admit { .. } => {}
         }
         let open = self
             .seen
@@ -245,14 +306,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     /// O3, O4, O5, O6, O9: nothing starts that may not, what may start does, and after any
-    /// beginning the lane can be driven to its end, each entry with exactly one outcome.
+    /// beginning the lane can be driven to its end, each entry with exactly one outcome each time it was admitted.
     #[test]
     fn o5_a_lane_keeps_its_promises_in_every_interleaving(
         entries in entries(),
+        late in prop::collection::vec(prop::bool::weighted(0.3), 30),
         actions in prop::collection::vec(action(), 0..80),
     ) {
-        let mut lane = Lane::admit(entries.clone());
-        let seen = vec![Seen::Nothing; entries.len()];
+        let seen: Vec<Seen> = entries
+            .iter()
+            .zip(late)
+            .map(|(_, late)| if late { Seen::Away } else { Seen::Nothing })
+            .collect();
+        let there = entries.iter().zip(&seen).filter(|(_, seen)| **seen == Seen::Nothing);
+        let mut lane = Lane::admit(there.map(|(entry, _)| entry.clone()));
         let mut referee =
             Referee { entries, seen, unsettled: Vec::new(), runs: Vec::new(), released: false };
         for action in actions {

@@ -223,6 +223,102 @@ fn more_confirmations_than_messages_confirm_the_run() {
 }
 
 #[test]
+fn o7_a_holder_reads_on_past_a_key_in_flight() {
+    let mut lane = lane_of(&[A]);
+    let hanging = start(&mut lane, 9);
+    assert_eq!(lane.admit_more([2, 3].map(|at| Entry::message(at, B))), []);
+    assert_eq!(lane.admit_more([Entry::message(4, NO_KEY)]), []);
+    let run = start(&mut lane, 9);
+    assert_eq!(run.positions, [2, 3]);
+    assert_eq!(start(&mut lane, 9).positions, [4]);
+    assert_eq!(lane.complete(run.id, 2, None).len(), 2);
+    assert_eq!(
+        lane.complete(hanging.id, 1, None),
+        [(1, Outcome::Published)]
+    );
+}
+
+#[test]
+fn o3_what_is_read_of_a_key_in_flight_waits_for_it() {
+    let mut lane = lane_of(&[NO_KEY, A, A]);
+    start(&mut lane, 1);
+    let run = start(&mut lane, 1);
+    lane.admit_more([4, 1].map(|at| Entry::message(at, A)));
+    assert_eq!(lane.startable(), 0);
+    lane.complete(run.id, 1, None);
+    assert_eq!(start(&mut lane, 9).positions, [3, 4]);
+}
+
+#[test]
+fn o5_a_smaller_position_that_is_read_later_goes_before_what_has_not_started() {
+    let mut lane = Lane::admit([5, 6].map(|at| Entry::message(at, A)));
+    lane.admit_more([Entry::message(4, A)]);
+    assert_eq!(lane.heads().collect::<Vec<_>>(), [4]);
+    let run = start(&mut lane, 9);
+    assert_eq!(run.positions, [4, 5, 6]);
+    lane.admit_more([Entry::message(3, A)]);
+    let outcomes = lane.complete(run.id, 1, Some(Verdict::Retry));
+    assert_eq!(
+        outcomes,
+        [
+            (3, Outcome::Release),
+            (4, Outcome::Published),
+            (5, Outcome::Retry),
+            (6, Outcome::Release)
+        ]
+    );
+}
+
+#[test]
+fn o3_a_position_that_is_known_is_not_admitted_again_before_it_is_settled() {
+    let mut lane = lane_of(&[NO_KEY]);
+    let run = start(&mut lane, 1);
+    lane.admit_more([Entry::message(1, NO_KEY)]);
+    assert_eq!(lane.startable(), 0);
+    lane.complete(run.id, 0, Some(Verdict::Retry));
+    lane.admit_more([Entry::message(1, NO_KEY)]);
+    assert_eq!(lane.startable(), 0);
+    lane.settled(1);
+    assert!(!lane.knows(1));
+    lane.admit_more([Entry::message(1, NO_KEY)]);
+    assert_eq!(start(&mut lane, 1).positions, [1]);
+}
+
+#[test]
+fn o6_nothing_of_a_key_is_admitted_that_was_given_back_and_not_settled() {
+    let mut lane = lane_of(&[A, A]);
+    let run = start(&mut lane, 1);
+    lane.complete(run.id, 0, Some(Verdict::Retry));
+    assert_eq!(
+        lane.admit_more([Entry::message(3, A)]),
+        [(3, Outcome::Release)]
+    );
+    lane.settled(1);
+    lane.settled(2);
+    assert_eq!(
+        lane.admit_more([Entry::message(4, A)]),
+        [(4, Outcome::Release)]
+    );
+    lane.settled(3);
+    lane.settled(4);
+    assert_eq!(lane.admit_more([Entry::message(1, A)]), []);
+    assert_eq!(start(&mut lane, 9).positions, [1]);
+}
+
+#[test]
+fn d4_a_released_lane_admits_nothing_more() {
+    let mut lane = lane_of(&[A]);
+    start(&mut lane, 1);
+    lane.release();
+    assert!(lane.is_released());
+    assert_eq!(
+        lane.admit_more([Entry::message(2, B)]),
+        [(2, Outcome::Release)]
+    );
+    assert_eq!(lane.next_run(1), None);
+}
+
+#[test]
 fn an_empty_lane_is_done() {
     assert!(lane_of(&[]).is_done());
 }
