@@ -23,11 +23,16 @@ pub(crate) fn run() -> Result {
 
 fn format() -> Result {
     shell::run(&mut cargo(["fmt", "--all", "--check"]), "cargo fmt --all")?;
-    // A workspace of its own, which nothing else here compiles.
-    let manifest = "--manifest-path=fuzz/Cargo.toml";
+    // Workspaces of their own, which nothing else here compiles.
+    let fuzz = "--manifest-path=fuzz/Cargo.toml";
     shell::run(
-        &mut cargo(["fmt", manifest, "--check"]),
-        &format!("cargo fmt {manifest}"),
+        &mut cargo(["fmt", fuzz, "--check"]),
+        &format!("cargo fmt {fuzz}"),
+    )?;
+    let peers = "--manifest-path=tests/peers/Cargo.toml";
+    shell::run(
+        &mut cargo(["fmt", "--all", peers, "--check"]),
+        &format!("cargo fmt --all {peers}"),
     )
 }
 

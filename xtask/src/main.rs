@@ -67,6 +67,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Brings and builds the published packages that the benches compare with, and prints how each is driven.
+    Peers,
     /// Looks for bodies that break a law of outbox-envelope.
     Fuzz(fuzz::Args),
     /// What the pure hot paths cost in instructions, beside what they may cost; with valgrind.
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
         Command::Package => package::run(),
         Command::Dist { target } => dist::run(target.as_deref()),
         Command::Bench { args } => bench::run(&args),
+        Command::Peers => tools::peers::run(),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Instructions { accept: true } => instructions::accept(),
         Command::Instructions { accept: false } => instructions::judge(),

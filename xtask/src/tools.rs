@@ -11,6 +11,7 @@ use crate::shell::{Failure, Result};
 
 mod kafka;
 mod node;
+pub(crate) mod peers;
 mod python;
 
 /// The variable with the path of a Python that has the packages.

@@ -1,4 +1,5 @@
-//! The virtual environment with the clients that nobody here wrote: made once for each state of the file that pins them.
+//! Virtual environments with packages of Python that nobody here wrote: each made once for each state of the file that pins
+//! them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,15 @@ use crate::metadata::Workspace;
 use crate::server::install::install;
 use crate::shell::{self, Failure, Result};
 
+/// The clients of the tests.
 const REQUIREMENTS: &str = "tests/interop/requirements.txt";
+const FOLDER: &str = "python";
+const OLDEST: u8 = 10;
 /// The copy of the file, beside the packages that it pins.
 const STAMP: &str = "requirements.txt";
 
 /// The first that is new enough is taken. A machine may have several, and the one on PATH may be old or lack a part.
-const INTERPRETERS: [&str; 7] = [
+pub(super) const INTERPRETERS: [&str; 7] = [
     "python3",
     "python3.14",
     "python3.13",
@@ -23,17 +27,31 @@ const INTERPRETERS: [&str; 7] = [
     "python3.10",
     "/usr/bin/python3",
 ];
-const SUITS: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
 /// What Debian keeps apart from Python.
 const PACKAGE: &str = "python3-venv";
 
-/// Finds the environment, or makes it, and returns its interpreter.
+/// Finds the environment with the clients, or makes it, and returns its interpreter.
 pub(super) fn bring(workspace: &Workspace) -> Result<PathBuf> {
-    let requirements = workspace.root.join(REQUIREMENTS);
+    let fix = format!(
+        "see that pip reaches a registry of Python packages, \
+         or set {PYTHON} to a Python that has those of {REQUIREMENTS}"
+    );
+    environment(workspace, FOLDER, REQUIREMENTS, interpreter, &fix)
+}
+
+/// Finds the environment of that name with the packages that a file pins, or makes it, and returns its interpreter.
+pub(super) fn environment(
+    workspace: &Workspace,
+    folder: &str,
+    requirements: &str,
+    begin: impl FnOnce() -> Result<PathBuf>,
+    fix: &str,
+) -> Result<PathBuf> {
+    let requirements = workspace.root.join(requirements);
     let pinned =
         fs::read_to_string(&requirements).map_err(|error| failure(&requirements, &error))?;
-    let folder = workspace.target_directory.join("python");
+    let folder = workspace.target_directory.join(folder);
     let python = folder.join("bin/python");
     let stamp = folder.join(STAMP);
     let is_made = fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == pinned);
@@ -41,29 +59,32 @@ pub(super) fn bring(workspace: &Workspace) -> Result<PathBuf> {
     if is_made && succeeds(&python, "import pip") {
         return Ok(python);
     }
-    let begin = interpreter()?;
+    let begin = begin()?;
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| failure(&folder, &error))?;
     }
-    let fix = format!(
-        "see that pip reaches a registry of Python packages, \
-         or set {PYTHON} to a Python that has those of {REQUIREMENTS}"
-    );
-    shell::run(Command::new(begin).args(["-m", "venv"]).arg(&folder), &fix)?;
+    shell::run(Command::new(begin).args(["-m", "venv"]).arg(&folder), fix)?;
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install"])
         .args(PINNED)
         .arg(&requirements);
-    shell::run(&mut pip, &fix)?;
+    shell::run(&mut pip, fix)?;
     fs::write(&stamp, pinned).map_err(|error| failure(&stamp, &error))?;
     Ok(python)
 }
 
-/// Finds a Python that makes virtual environments, and installs it where that is plainly wanted.
-fn interpreter() -> Result<&'static str> {
+/// Says whether it is a Python 3 of this minor version or a later one, and makes virtual environments.
+pub(super) fn suits(python: &Path, oldest: u8) -> bool {
+    let program =
+        format!("import sys, venv, ensurepip; sys.exit(sys.version_info < (3, {oldest}))");
+    succeeds(python, &program)
+}
+
+/// Finds a Python for the clients, and installs it where that is plainly wanted.
+fn interpreter() -> Result<PathBuf> {
     let find = || {
-        let mut all = INTERPRETERS.into_iter();
-        all.find(|python| succeeds(Path::new(python), SUITS))
+        let mut all = INTERPRETERS.into_iter().map(PathBuf::from);
+        all.find(|python| suits(python, OLDEST))
     };
     if let Some(python) = find() {
         return Ok(python);
