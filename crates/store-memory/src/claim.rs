@@ -5,7 +5,7 @@ mod lane;
 use std::{sync::Arc, time::Duration};
 
 use outbox_message::{Lane, LaneToken, Position};
-use outbox_store::{Claim, ClaimRequest};
+use outbox_store::{Claim, ClaimRequest, ReadOn};
 
 use crate::{
     clock::{millis, until},
@@ -50,6 +50,7 @@ impl State {
         });
         self.end_care_of_idle_lanes(now, request);
         let lanes = self.choose_lanes(now, request);
+        let read_on = self.choose_read_on(now, request, &lanes);
         let all = Room {
             messages: request.limit.max(1),
             bytes: request.max_bytes,
@@ -59,8 +60,8 @@ impl State {
             request,
             drawn,
             share: Room {
-                messages: all.messages.div_ceil(lanes.len().max(1)),
-                bytes: all.bytes / lanes.len().max(1),
+                messages: all.messages.div_ceil((lanes.len() + read_on.len()).max(1)),
+                bytes: all.bytes / (lanes.len() + read_on.len()).max(1),
             },
             left: all,
             promotions_left: MOST_ROWS_MOVED,
@@ -73,8 +74,14 @@ impl State {
                 claiming.lane(lane);
             }
         }
+        for held in &read_on {
+            if claiming.left.messages > 0 {
+                claiming.read_on(held);
+            }
+        }
+        let read_on: Vec<Lane> = read_on.iter().map(|held| held.token.lane).collect();
         Claim {
-            next_due: claiming.state.next_due(now),
+            next_due: claiming.state.next_due(now, &read_on),
             leased_elsewhere,
             ..claiming.claim
         }
@@ -99,6 +106,26 @@ impl State {
         // A lane that could not get a single message is left to others.
         free.truncate(request.max_lanes.max(1).min(most).min(request.limit.max(1)));
         free
+    }
+
+    /// The lanes that may be read on: those that are held as the relay says. While a lane is served carefully nothing else is handed out.
+    fn choose_read_on<'a>(
+        &self,
+        now: i64,
+        request: &'a ClaimRequest,
+        leased: &[Lane],
+    ) -> Vec<&'a ReadOn> {
+        if leased.iter().any(|lane| self.lane(*lane).needs_care(now)) {
+            return Vec::new();
+        }
+        let read_on = request.read_on.iter();
+        let may = |held: &&ReadOn| {
+            self.holds(&held.token) && {
+                let lane = self.lane(held.token.lane);
+                lane.is_leased(now) && lane.careful == 0
+            }
+        };
+        read_on.filter(may).collect()
     }
 
     /// Leases a lane. If its last holder vanished it is served with care from now on.
@@ -150,10 +177,10 @@ impl State {
             || self.blocks.due(lane, now).next().is_some()
     }
 
-    /// How long until something falls due in a lane that nobody holds.
-    fn next_due(&self, now: i64) -> Option<Duration> {
+    /// How long until something falls due in a lane that nobody holds, or that was read on.
+    fn next_due(&self, now: i64, read_on: &[Lane]) -> Option<Duration> {
         self.all_lanes()
-            .filter(|lane| !self.lane(*lane).is_leased(now))
+            .filter(|lane| read_on.contains(lane) || !self.lane(*lane).is_leased(now))
             .filter_map(|lane| self.next_due_of(lane, now))
             .min()
             .map(|due| until(due, now))

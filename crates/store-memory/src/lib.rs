@@ -35,6 +35,7 @@
 //!         max_lanes: 8,
 //!         lease: Duration::from_secs(30),
 //!         lanes: LaneFilter::All,
+//!         read_on: Vec::new(),
 //!     })
 //!     .await?;
 //! assert_eq!(claim.entries.len(), 1);

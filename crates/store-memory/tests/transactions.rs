@@ -47,6 +47,7 @@ async fn claimed(store: &MemoryStore) -> Vec<i64> {
         max_lanes: 8,
         lease: HOUR,
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     };
     let claim = store.claim(&request).await.unwrap();
     let positions = claim.entries.iter().map(|entry| entry.position().0);

@@ -17,8 +17,21 @@ pub struct ClaimRequest {
     pub max_lanes: usize,
     /// How long the lease lasts; at least a millisecond.
     pub lease: Duration,
-    /// Which lanes.
+    /// Which lanes are leased.
     pub lanes: LaneFilter,
+    /// Lanes that the relay holds, and of which it wants what else can run (S17).
+    pub read_on: Vec<ReadOn>,
+}
+
+/// A lane that its holder reads on, because something of it is in flight and takes long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOn {
+    /// The lane, and the proof that it is still held.
+    pub token: LaneToken,
+    /// Every message that was handed out with this token and has no recorded outcome.
+    pub in_hand: Vec<Position>,
+    /// The ordering keys of those of them that are not confirmed: nothing of these keys may go out beside them.
+    pub closed: Vec<OrderingKey>,
 }
 
 /// Which lanes a claim may lease.
@@ -44,17 +57,17 @@ impl LaneFilter {
     }
 }
 
-/// What a claim gave: leased lanes, and what was handed out of them.
+/// What a claim gave: leased lanes, and what was handed out of them and of those that were read on.
 #[derive(Debug, Clone, Default)]
 pub struct Claim {
-    /// The leased lanes. Each has at least one entry: a lane that gave nothing was released in the claim.
+    /// The lanes that were leased. Each has at least one entry: a lane that gave nothing was released in the claim.
     pub lanes: Vec<LaneLease>,
     /// What was handed out, grouped by lane and ordered by position within each.
     pub entries: Vec<Entry>,
     /// How many messages were promoted or set aside, and how many blocks without messages were removed. If this is not zero the claim made
     /// progress even without entries.
     pub moved: usize,
-    /// How long until the next message of a lane that is not leased falls due, if any waits.
+    /// How long until the next message of a lane that is not leased, or that was read on, falls due, if any waits.
     pub next_due: Option<Duration>,
     /// Whether due work was left alone because another claim holds its lane.
     pub leased_elsewhere: bool,

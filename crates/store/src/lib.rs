@@ -27,7 +27,7 @@ mod topic;
 mod writer;
 
 pub use audit::{Action, AuditLine, AuditPage, Command};
-pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, Unreadable};
+pub use claim::{Claim, ClaimRequest, Entry, LaneFilter, LaneLease, ReadOn, Unreadable};
 pub use error::{BoxError, SaveError, StoreError};
 pub use inbox::{Consumer, Handled, InboxWriter, SyncInboxWriter, Transactions};
 pub use operator::{DeadFilter, DeadLetter, DeadPage, DeadPayload, OutboxOperator, Stepped};

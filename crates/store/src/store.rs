@@ -34,12 +34,16 @@ use crate::{Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, S
 /// * **S16** The notice of a death is saved in the transaction that records the death, and only if it is recorded: not with a stale token, and once however
 ///   often the settlement is sent. It is a plain save of a new message (W3, W5), which joins the line of its own ordering key; each death of a
 ///   message that was redriven saves its own.
+/// * **S17** A claim also hands out what can run of the lanes that their holder [reads on](crate::ReadOn), read anew from the bottom as in a lane that is
+///   leased (S2 to S4, S10, S14), within the same limits. What is in hand is left out, and so is every message of a closed key, which is moved only
+///   if its key waits or is held anyway. The lease neither ends later by it nor changes its token. Nothing is handed out of a lane whose token is stale,
+///   whose lease has run out, or that is served carefully; nor, this time, of one that something else has locked: a claim never waits for it.
 #[async_trait]
 pub trait OutboxStore: Debug + Send + Sync + 'static {
     /// How many lanes the store has.
     fn lanes(&self) -> Lanes;
 
-    /// Leases lanes that have due work and hands out messages of them.
+    /// Leases lanes that have due work and hands out messages of them, and of those that are read on.
     async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError>;
 
     /// Records what happened, and gives back the lanes that say so. One answer for each element of `lanes`, in order.

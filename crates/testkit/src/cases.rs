@@ -16,6 +16,7 @@ pub mod operators;
 pub mod order;
 pub mod poison;
 pub mod probe;
+pub mod read_on;
 pub mod replay;
 pub mod retention;
 pub mod retry;

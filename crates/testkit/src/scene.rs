@@ -41,6 +41,7 @@ pub(crate) fn ask() -> ClaimRequest {
         max_lanes: 8,
         lease: LEASE,
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     }
 }
 

@@ -85,12 +85,23 @@ impl Taken {
             );
         }
         served.sort_unstable();
-        let mut leased = leased;
-        leased.sort_unstable();
-        assert_eq!(
-            served, leased,
-            "a leased lane has its entries together, and at least one"
+        assert!(
+            served.is_sorted_by(|a, b| a < b),
+            "a lane has its entries together"
         );
+        for lane in &leased {
+            assert!(
+                served.contains(lane),
+                "a leased lane has at least one entry"
+            );
+        }
+        for lane in served.iter().filter(|lane| !leased.contains(lane)) {
+            let read_on = request.read_on.iter();
+            assert!(
+                read_on.map(|held| held.token.lane).any(|it| it == *lane),
+                "S17: lane {lane} was neither leased nor read on"
+            );
+        }
         for delivery in messages(&claim) {
             if let Some(key) = delivery.ordering_key() {
                 assert_eq!(delivery.lane, key.lane(lanes), "a key has one lane");

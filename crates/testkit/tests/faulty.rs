@@ -18,6 +18,7 @@ fn request() -> ClaimRequest {
         max_lanes: 1,
         lease: Duration::from_secs(30),
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     }
 }
 

@@ -37,6 +37,7 @@ impl<O: Opened> Round<O> {
             max_lanes: 8,
             lease: Duration::from_mins(10),
             lanes: LaneFilter::All,
+            read_on: Vec::new(),
         };
         Self { opened, request }
     }

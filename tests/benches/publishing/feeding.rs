@@ -34,6 +34,7 @@ pub(crate) async fn timed(
         max_lanes: usize::from(store.lanes().get()),
         lease: Duration::from_mins(10),
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     };
     let mut time = Duration::ZERO;
     let mut confirmed = 0;

@@ -227,6 +227,7 @@ async fn claim(store: &Store, relay: &str, key: &str) -> Claim {
         max_lanes: 8,
         lease: Duration::from_hours(1),
         lanes: LaneFilter::Only(vec![lane(key)]),
+        read_on: Vec::new(),
     };
     store.relays.claim(&request).await.unwrap()
 }

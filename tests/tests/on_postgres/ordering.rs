@@ -279,6 +279,7 @@ async fn claim(shop: &Shop) -> Claim {
         max_lanes: 8,
         lease: MINUTE,
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     };
     shop.store.claim(&request).await.unwrap()
 }

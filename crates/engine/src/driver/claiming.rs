@@ -193,6 +193,7 @@ impl Driver {
             },
             lease: self.config.lease,
             lanes: self.claimable(alone),
+            read_on: Vec::new(),
         };
         self.claiming.under_way = Some(UnderWay {
             probe,

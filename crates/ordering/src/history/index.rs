@@ -104,13 +104,16 @@ impl Lease {
         })
     }
 
-    /// The position at which it held a message.
-    pub(super) fn position_of(&self, message: usize) -> Option<i64> {
-        let at = self
-            .held
-            .binary_search_by_key(&message, |(message, ..)| *message)
-            .ok()?;
-        Some(self.held[at].1)
+    /// The position at which it held a message when that was done: a holder that reads on may meet a message again, redriven.
+    pub(super) fn position_of(&self, message: usize, done: Span) -> Option<i64> {
+        let first = self.held.partition_point(|(other, ..)| *other < message);
+        let held = self.held[first..].iter();
+        let held = held.take_while(|(other, ..)| *other == message);
+        let there = held
+            .clone()
+            .filter(|(_, _, claim)| claim.answered <= done.begun);
+        let last = there.max_by_key(|(_, _, claim)| claim.answered);
+        Some(last.or(held.clone().next())?.1)
     }
 }
 

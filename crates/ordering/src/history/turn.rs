@@ -1,6 +1,7 @@
-//! O5: within a claim, a message of a key goes only after the one before it was confirmed or dead.
+//! O5: under a lease, a message of a key goes only after the one before it was confirmed or dead, if that one was there by then: a holder that
+//! reads on may meet it later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::index::{Index, Lease, Story};
 use super::time::{Marks, Span, Stamp};
@@ -23,10 +24,16 @@ pub(super) fn out_of_turn<I>(index: &Index<'_, I>) -> Vec<Found> {
     let mut found = Vec::new();
     for lease in &index.leases {
         let lines = lines(index, lease);
+        let mut handed = HashMap::new();
+        for (run, span) in &lease.handed_over {
+            for message in run {
+                handed.entry(*message).or_insert(*span);
+            }
+        }
         found.extend(
             lines
                 .values()
-                .flat_map(|line| tried_past_a_failure(lease, line)),
+                .flat_map(|line| tried_past_a_failure(lease, line, &handed)),
         );
         for (run, span) in &lease.handed_over {
             let mut runs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -61,7 +68,9 @@ fn lines<I>(index: &Index<'_, I>, lease: &Lease) -> BTreeMap<usize, Vec<Place>> 
         }
     }
     for line in lines.values_mut() {
-        line.sort_by_key(|place| place.position);
+        line.sort_by_key(|place| (place.position, place.claim.answered));
+        // One that failed, was recorded and came again has its first place.
+        line.dedup_by_key(|place| place.position);
         let mut slowest = 0;
         for at in 0..line.len() {
             if line[slowest].served < line[at].served {
@@ -71,6 +80,13 @@ fn lines<I>(index: &Index<'_, I>, lease: &Lease) -> BTreeMap<usize, Vec<Place>> 
         }
     }
     lines
+}
+
+impl Place {
+    /// Whether its holder had it when it did this. Of one claim it had all.
+    fn was_there(&self, claim: Span, done: Span) -> bool {
+        self.claim.event == claim.event || self.claim.answered <= done.begun
+    }
 }
 
 /// When the message was first confirmed, dead or discarded, since its last redrive that surely was before this claim: one that may have
@@ -84,7 +100,11 @@ fn served<I>(story: &Story<'_, I>, claim: Span) -> Stamp {
 }
 
 /// "A retry of *n* releases the rest of the run untried."
-fn tried_past_a_failure(lease: &Lease, line: &[Place]) -> Vec<Found> {
+fn tried_past_a_failure(
+    lease: &Lease,
+    line: &[Place],
+    handed: &HashMap<usize, Span>,
+) -> Vec<Found> {
     let mut found = Vec::new();
     let mut ahead: Option<(Place, Span)> = None;
     for place in line {
@@ -96,6 +116,10 @@ fn tried_past_a_failure(lease: &Lease, line: &[Place]) -> Vec<Found> {
             .min_by_key(|span| span.answered);
         if let (Some((waits, reason)), Some(outcome)) = (ahead, outcome)
             && waits.served > outcome.answered
+            && waits.was_there(
+                place.claim,
+                *handed.get(&place.message).unwrap_or(&place.claim),
+            )
         {
             found.push(Found {
                 event: outcome.event,
@@ -127,7 +151,7 @@ fn first_of(events: &[(usize, Span)], message: usize) -> Option<Span> {
 /// or in another order than that of the line.
 fn handed_over_early(lease: &Lease, line: &[Place], run: &[usize], span: Span) -> Vec<Found> {
     let at = |message: &usize| {
-        let position = lease.position_of(*message)?;
+        let position = lease.position_of(*message, span)?;
         line.binary_search_by_key(&position, |place| place.position)
             .ok()
     };
@@ -145,15 +169,25 @@ fn handed_over_early(lease: &Lease, line: &[Place], run: &[usize], span: Span) -
     run.dedup();
     let skipped = run.iter().enumerate().find_map(|(nth, place)| {
         let slowest = match nth.checked_sub(1) {
-            None => line
-                .get(place.checked_sub(1)?)
-                .map(|before| &line[before.slowest]),
-            Some(last) => line[run[last] + 1..*place]
-                .iter()
-                .max_by_key(|place| place.served),
+            None => {
+                let before = line.get(place.checked_sub(1)?)?;
+                let slowest = &line[before.slowest];
+                if slowest.was_there(line[*place].claim, span) {
+                    Some(slowest)
+                } else {
+                    slowest_there(&line[..*place], line[*place].claim, span)
+                }
+            }
+            Some(last) => slowest_there(&line[run[last] + 1..*place], line[*place].claim, span),
         };
         let first = slowest.filter(|first| first.served > span.answered)?;
         Some(early(first, &line[*place]))
     });
     swapped.into_iter().chain(skipped).collect()
+}
+
+/// Of these places the one that was served last, of those that were there.
+fn slowest_there(places: &[Place], claim: Span, done: Span) -> Option<&Place> {
+    let there = places.iter().filter(|place| place.was_there(claim, done));
+    there.max_by_key(|place| place.served)
 }

@@ -13,7 +13,7 @@ pub(super) fn past_a_waiting_head<I>(index: &Index<'_, I>) -> Vec<Found> {
         let redriven = story.redriven.iter().map(|(_, span)| *span);
         let next = Marks::of(story.departures().chain(redriven));
         for (lease, span) in &story.failed {
-            let held = lease.and_then(|lease| index.leases[lease].position_of(message));
+            let held = lease.and_then(|lease| index.leases[lease].position_of(message, *span));
             bars.push(Bar {
                 key,
                 position: held.unwrap_or(story.position),
@@ -70,7 +70,7 @@ fn hand_overs<I>(index: &Index<'_, I>) -> Vec<Pass> {
         for (run, span) in &lease.handed_over {
             passes.extend(run.iter().filter_map(|message| {
                 let story = &index.stories[*message];
-                let position = lease.position_of(*message).unwrap_or(story.position);
+                let position = lease.position_of(*message, *span).unwrap_or(story.position);
                 Some(pass(story.key?, *message, position, *span))
             }));
         }

@@ -100,6 +100,41 @@ impl<K: Ord + Clone, I: Eq + Clone> Model<K, I> {
             .collect())
     }
 
+    /// Judges what a claim handed out of the lane of a lease whose holder reads on, and takes it over. `in_hand` are the positions that it
+    /// held without a recorded outcome, `closed` the keys of which nothing was to be handed out.
+    ///
+    /// # Errors
+    /// The first [`Fault`] found; the model is then as it was.
+    pub fn read_on(
+        &mut self,
+        lease: LeaseId,
+        in_hand: &BTreeSet<i64>,
+        closed: &BTreeSet<K>,
+        given: &[Given<I>],
+    ) -> Result<(), Fault> {
+        let Lease { lane, until, .. } = self.leases[lease.0];
+        let stale = self.current.get(&lane) != Some(&lease) || self.is_past(until);
+        if stale && !given.is_empty() {
+            return Err(Fault::Fence { lost: false });
+        }
+        let mut next = self.clone();
+        next.judge(lane, given)?;
+        for Given { position, .. } in given {
+            let message = next.index(*position).map(|index| &next.messages[index]);
+            let key = message.and_then(|message| message.key.as_ref());
+            if in_hand.contains(position) || key.is_some_and(|key| closed.contains(key)) {
+                return Err(Fault::InHand {
+                    position: *position,
+                });
+            }
+        }
+        *self = next;
+        let held = &mut self.leases[lease.0].given;
+        held.retain(|old| given.iter().all(|new| new.position != old.position));
+        held.extend_from_slice(given);
+        Ok(())
+    }
+
     /// What a store may hand out of a lane now, at most, in position order: every message of a key
     /// of the lane that is due and whose key does not wait. It looks neither at leases nor at stops.
     #[must_use]

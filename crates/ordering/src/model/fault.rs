@@ -103,6 +103,11 @@ pub enum Fault {
         /// The position of the one that should have come before, if it is known.
         first: Option<i64>,
     },
+    /// A holder that read on was given what it had in hand, or something of a key of which it had (O3).
+    InHand {
+        /// Its position.
+        position: i64,
+    },
     /// A claim gave nothing and moved nothing, although something is due and no lane is leased (O7).
     Stalled {
         /// The lane of what is due; `None` if it has no key.
@@ -202,6 +207,10 @@ impl fmt::Display for Fault {
                     "message {position} was handed out without a redriven one before it (O2)"
                 )
             }
+            Self::InHand { position } => write!(
+                f,
+                "message {position} was handed out to a holder that has it, or its key, in hand (O3)"
+            ),
             Self::Stalled { lane: Some(lane) } => {
                 write!(
                     f,

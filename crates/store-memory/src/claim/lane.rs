@@ -2,8 +2,10 @@
 //! read from `waiting` afterwards, and only up to the frontier of the first read, so that no retry overtakes an earlier message
 //! of its key that the limits hid.
 
+use std::collections::HashSet;
+
 use outbox_message::{Lane, LaneToken, OrderingKey, Position};
-use outbox_store::{Entry, LaneLease};
+use outbox_store::{Entry, LaneLease, ReadOn};
 
 use super::{Claiming, Room};
 use crate::{
@@ -13,6 +15,22 @@ use crate::{
 
 /// How many runnable rows a claim looks at though it has room for fewer, so that a claim of one message can tell a busy key.
 const FEWEST_LOOKED_AT: usize = 4;
+
+/// What a holder that reads on leaves out.
+#[derive(Default)]
+struct LeftOut<'a> {
+    in_hand: HashSet<Position>,
+    closed: HashSet<&'a OrderingKey>,
+}
+
+impl<'a> LeftOut<'a> {
+    fn of(held: &'a ReadOn) -> Self {
+        Self {
+            in_hand: held.in_hand.iter().copied().collect(),
+            closed: held.closed.iter().collect(),
+        }
+    }
+}
 
 /// What was read of a lane's line.
 #[derive(Default)]
@@ -25,6 +43,15 @@ struct Window {
     cut: Option<Cut>,
     /// The last row looked at, if any.
     last: Option<Position>,
+}
+
+/// What a lane gave.
+struct Found {
+    entries: Vec<Entry>,
+    /// How many rows were moved, and how many blocks removed.
+    moved: usize,
+    /// Nothing was handed out, only because there was no room.
+    no_room: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,20 +75,11 @@ impl Claiming<'_> {
             bytes: self.share.bytes.min(self.left.bytes),
         };
 
-        let mut moved = self.promote(lane);
-        let mut window = self.read_line(lane, room);
-        moved += self.set_aside(lane, &window.blocked);
-        if !careful && let Some(key) = self.busy_key(lane, &window) {
-            moved += self.set_busy_aside(lane, &key, &window.runnable);
-            window.runnable.clear();
-        }
-        moved += self.stop_due_keys(lane);
-        let (waiting, unblocked) = self.read_waiting(lane, room, &window);
-        moved += unblocked;
-        let (entries, no_room) = self.hand_out(&token, room, &window.runnable, &waiting);
-
-        // A lane whose head only found no room keeps its turn: it comes first next time, and then its head is taken.
-        let no_room = entries.is_empty() && (no_room || window.cut == Some(Cut::Bytes));
+        let Found {
+            entries,
+            moved,
+            no_room,
+        } = self.find(&token, room, &LeftOut::default());
         if !no_room && (moved > 0 || !entries.is_empty()) {
             self.state.lane_mut(lane).turn = self.state.draw_turn();
         }
@@ -72,6 +90,41 @@ impl Claiming<'_> {
         }
         self.claim.moved += moved;
         self.claim.entries.extend(entries);
+    }
+
+    /// Hands out what else can run of a lane that is held: all of it is read anew.
+    pub(super) fn read_on(&mut self, held: &ReadOn) {
+        let room = Room {
+            messages: self.share.messages.min(self.left.messages),
+            bytes: self.share.bytes.min(self.left.bytes),
+        };
+        let found = self.find(&held.token, room, &LeftOut::of(held));
+        self.claim.moved += found.moved;
+        self.claim.entries.extend(found.entries);
+    }
+
+    /// Steps 2 to 6.
+    fn find(&mut self, token: &LaneToken, room: Room, left_out: &LeftOut<'_>) -> Found {
+        let lane = token.lane;
+        let mut moved = self.promote(lane);
+        let mut window = self.read_line(lane, room, left_out);
+        moved += self.set_aside(lane, &window.blocked);
+        let careful = self.state.lane(lane).careful > 0;
+        if !careful && let Some(key) = self.busy_key(lane, &window) {
+            moved += self.set_busy_aside(lane, &key, &window.runnable);
+            window.runnable.clear();
+        }
+        moved += self.stop_due_keys(lane, left_out);
+        let (waiting, unblocked) = self.read_waiting(lane, room, &window, left_out);
+        moved += unblocked;
+        let (entries, no_room) = self.hand_out(token, room, &window.runnable, &waiting);
+        // A lane whose head only found no room keeps its turn: it comes first next time, and then its head is taken.
+        let no_room = entries.is_empty() && (no_room || window.cut == Some(Cut::Bytes));
+        Found {
+            entries,
+            moved,
+            no_room,
+        }
     }
 
     /// Step 2: what fell due joins the line, at its place by position.
@@ -90,18 +143,21 @@ impl Claiming<'_> {
     }
 
     /// Step 3: reads the line by position. Rows that must stay take no room, so that a long run of them is passed in few claims.
-    fn read_line(&mut self, lane: Lane, room: Room) -> Window {
+    fn read_line(&mut self, lane: Lane, room: Room, left_out: &LeftOut<'_>) -> Window {
         let mut window = Window::default();
         let most = room.messages.max(FEWEST_LOOKED_AT);
         let mut bytes = 0;
         for (position, row) in self.state.line.of(lane) {
-            if self.must_stay(position, row) {
+            let left_out = self.is_left_out(position, row, left_out);
+            if left_out || self.must_stay(position, row) {
                 if self.looks_left == 0 {
                     window.cut = Some(Cut::Looks);
                     break;
                 }
                 self.looks_left -= 1;
-                window.blocked.push(position);
+                if !left_out {
+                    window.blocked.push(position);
+                }
             } else {
                 let first = self.claim.entries.is_empty() && window.runnable.is_empty();
                 bytes += row.message.weight();
@@ -118,6 +174,14 @@ impl Claiming<'_> {
             window.last = Some(position);
         }
         window
+    }
+
+    /// Whether a holder that reads on leaves this row where it is. What is not in hand of a key that waits anyway is set aside as ever.
+    fn is_left_out(&self, position: Position, row: &Row, left_out: &LeftOut<'_>) -> bool {
+        let is_closed = |key: &OrderingKey| {
+            left_out.closed.contains(key) && self.state.blocks.get(key).is_none()
+        };
+        left_out.in_hand.contains(&position) || row.key.as_ref().is_some_and(is_closed)
     }
 
     /// Whether a row's key is blocked or its topic is stopped. A row that cannot be read is never set aside.
@@ -155,9 +219,11 @@ impl Claiming<'_> {
 
     /// Before step 5: due keys whose topic is stopped wait for it from now on, once each, whatever they waited for. One whose head is let
     /// through is left due.
-    fn stop_due_keys(&mut self, lane: Lane) -> usize {
+    fn stop_due_keys(&mut self, lane: Lane, left_out: &LeftOut<'_>) -> usize {
         let state = &mut *self.state;
-        let stopped = state.blocks.due(lane, self.now).filter(|key| {
+        let due = state.blocks.due(lane, self.now);
+        let open = due.filter(|key| !left_out.closed.contains(key));
+        let stopped = open.filter(|key| {
             let waiting = state.waiting.get(key);
             let head = waiting.and_then(|rows| rows.keys().next());
             head.is_some_and(|head| state.stops.keeps(&key.topic, *head, self.now))
@@ -209,12 +275,14 @@ impl Claiming<'_> {
         lane: Lane,
         room: Room,
         window: &Window,
+        left_out: &LeftOut<'_>,
     ) -> (Vec<(Position, OrderingKey)>, usize) {
         let frontier = match window.cut {
             None => Position(i64::MAX),
             Some(_) => window.last.unwrap_or(Position(i64::MIN)),
         };
-        let due = || self.state.blocks.due(lane, self.now);
+        let is_open = |key: &&OrderingKey| !left_out.closed.contains(key);
+        let due = || self.state.blocks.due(lane, self.now).filter(is_open);
         let alone = window.runnable.is_empty() && window.cut.is_none() && due().nth(1).is_none();
         let run = if alone {
             room.messages
@@ -231,7 +299,9 @@ impl Claiming<'_> {
             let stopped = self.state.stops.cause(&key.topic, self.now).is_some();
             let run = if stopped { 1 } else { run };
             let run = run.min(room.messages - found.len());
-            let rows = rows.range(..=frontier).take(run);
+            let rows = rows.range(..=frontier);
+            let rows = rows.filter(|(position, _)| !left_out.in_hand.contains(position));
+            let rows = rows.take(run);
             found.extend(rows.map(|(position, _)| (*position, key.clone())));
             if found.len() == room.messages {
                 break;

@@ -64,6 +64,7 @@ impl Test {
             max_lanes: 8,
             lease: LEASE,
             lanes: LaneFilter::All,
+            read_on: Vec::new(),
         };
         self.store.claim(&request).await.unwrap()
     }

@@ -68,6 +68,7 @@ impl Scratch {
             max_lanes: 8,
             lease: Duration::from_secs(30),
             lanes: LaneFilter::All,
+            read_on: Vec::new(),
         };
         let claim = self.counted.claim(&request).await.unwrap();
         (claim, self.run())

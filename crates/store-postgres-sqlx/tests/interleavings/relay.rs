@@ -58,6 +58,7 @@ impl Relay {
             max_lanes: 8,
             lease: LEASE,
             lanes: LaneFilter::All,
+            read_on: Vec::new(),
         }
     }
 

@@ -125,6 +125,7 @@ mod tests {
             max_lanes: 8,
             lease: Duration::from_secs(30),
             lanes: LaneFilter::All,
+            read_on: Vec::new(),
         }
     }
 

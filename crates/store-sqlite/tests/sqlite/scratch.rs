@@ -105,6 +105,7 @@ pub(crate) fn request(limit: usize) -> ClaimRequest {
         max_lanes: 8,
         lease: Duration::from_secs(30),
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     }
 }
 

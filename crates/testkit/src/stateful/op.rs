@@ -32,6 +32,8 @@ pub(super) enum Op {
     Close { commit: bool },
     /// A relay claims.
     Claim(Ask),
+    /// A relay claims, and reads on in lanes that it holds.
+    ReadOn { ask: Ask, lanes: Vec<usize> },
     /// A relay claims, hands over what it got and settles all of it.
     Serve { ask: Ask, replies: Vec<Reply> },
     /// A relay hands messages of a leased lane to the broker.
@@ -131,6 +133,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => prop::bool::weighted(0.8).prop_map(|commit| Op::Close { commit }),
         10 => ask().prop_map(Op::Claim),
         18 => (ask(), vec(reply(), 1..8)).prop_map(|(ask, replies)| Op::Serve { ask, replies }),
+        8 => (ask(), vec(0..4_usize, 1..3)).prop_map(|(ask, lanes)| Op::ReadOn { ask, lanes }),
         12 => (0..4_usize, vec(reply(), 1..8)).prop_map(|(lane, replies)| Op::Publish { lane, replies }),
         10 => (0..4_usize, any::<bool>(), prop::bool::weighted(0.7))
             .prop_map(|(lane, two, whole)| Op::Settle { lane, two, whole }),

@@ -12,7 +12,7 @@ use outbox_ordering::{
 };
 use outbox_store::{
     AfterDeath, ClaimRequest, DeathReason, LaneFilter, LaneSettlement, OutboxStore, Outcome,
-    Settlement, Target,
+    ReadOn, Settlement, Target,
 };
 
 use super::{
@@ -48,8 +48,21 @@ pub(super) struct HeldLane {
 impl<H: Harness> World<H> {
     /// Claims, and says whether it got or moved anything.
     pub(super) async fn claim(&mut self, request: ClaimRequest) -> bool {
+        self.claim_and_read_on(request, &[]).await
+    }
+
+    /// As [`claim`](Self::claim), reading on in lanes that are held, or were.
+    pub(super) async fn claim_and_read_on(
+        &mut self,
+        request: ClaimRequest,
+        lanes: &[usize],
+    ) -> bool {
         let request = ClaimRequest {
             lease: Duration::from_millis(LEASE_MS),
+            read_on: lanes
+                .iter()
+                .map(|lane| self.held[*lane].read_on())
+                .collect(),
             ..request
         };
         let taken = self.scene.claim_with(request.clone()).await;
@@ -64,6 +77,22 @@ impl<H: Harness> World<H> {
         };
         let leases = judged(self.model.claimed(&to_judge(&request), &report));
         let now = self.model.now();
+        let leased = |lane: Lane| taken.claim.lanes.iter().any(|it| it.token.lane == lane);
+        for (lane, asked) in lanes.iter().zip(&request.read_on) {
+            let held = &mut self.held[*lane];
+            let messages: Vec<_> = of_lane(held.token.lane).cloned().collect();
+            if messages.is_empty() || leased(held.token.lane) {
+                continue;
+            }
+            let in_hand = asked.in_hand.iter().map(|position| position.0).collect();
+            let closed = asked.closed.iter().cloned().collect();
+            let handed: Vec<_> = messages.iter().map(given).collect();
+            judged(self.model.read_on(held.lease, &in_hand, &closed, &handed));
+            let named = messages.iter().map(|d| (d.position.0, id(d)));
+            self.record
+                .claimed(now, &held.token, held.until, named.collect());
+            held.take_in(messages);
+        }
         for (leased, lease) in taken.claim.lanes.iter().zip(leases) {
             let messages: Vec<_> = of_lane(leased.token.lane).cloned().collect();
             let until = now + LEASE_MS;
@@ -217,6 +246,38 @@ impl<H: Harness> World<H> {
 }
 
 impl HeldLane {
+    /// What its relay asks for when it reads on.
+    fn read_on(&self) -> ReadOn {
+        let unrecorded = self
+            .messages
+            .iter()
+            .filter(|d| !self.settled.contains(&d.position));
+        let open = unrecorded
+            .clone()
+            .filter(|d| self.known.get(&d.position) != Some(&Outcome::Published));
+        ReadOn {
+            token: self.token.clone(),
+            in_hand: unrecorded.map(|d| d.position).collect(),
+            closed: open.filter_map(Delivery::ordering_key).collect(),
+        }
+    }
+
+    /// Takes in what was read on. What failed, was recorded and comes again is forgotten; so is a settlement that named it, for the
+    /// relay has had its answer.
+    fn take_in(&mut self, messages: Vec<Delivery>) {
+        for message in messages {
+            let position = message.position;
+            self.messages.retain(|old| old.position != position);
+            self.known.remove(&position);
+            self.settled.remove(&position);
+            self.stopped.remove(&message.ordering_key());
+            self.last
+                .take_if(|last| last.outcomes.iter().any(|s| s.target.position == position));
+            self.messages.push(message);
+        }
+        self.messages.sort_by_key(|message| message.position);
+    }
+
     /// What is known and not settled yet; if it is the whole, the rest is released and the lane given back.
     fn settlement(&self, whole: bool) -> LaneSettlement {
         let outcomes = self.messages.iter().filter_map(|delivery| {

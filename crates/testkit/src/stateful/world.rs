@@ -1,6 +1,6 @@
 //! The store and its model, and what each operation does to both: writers, operators and time here, relays in `relay.rs`.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use outbox_message::{Lane, Message, OrderingKey, Position};
 use outbox_ordering::{
@@ -86,6 +86,17 @@ impl<H: Harness> World<H> {
             Op::Close { commit } => self.close(*commit).await,
             Op::Claim(ask) => {
                 self.claim(self.request(ask)).await;
+            }
+            Op::ReadOn { ask, lanes } => {
+                let recent = lanes.iter().filter_map(|lane| self.recent(*lane));
+                let mut lanes: Vec<_> = recent.collect();
+                // Of the leases of one lane the last one asked for: else it could not be told which of them got something.
+                lanes.sort_unstable();
+                lanes.reverse();
+                let mut met = HashSet::new();
+                lanes.retain(|lane| met.insert(self.held[*lane].token.lane));
+                let request = self.request(ask);
+                self.claim_and_read_on(request, &lanes).await;
             }
             Op::Serve { ask, replies } => {
                 let first = self.held.len();

@@ -133,6 +133,7 @@ async fn publish_a_hundred(store: &PostgresStore, round: usize) {
         max_lanes: 8,
         lease: Duration::from_mins(1),
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     };
     let claim = store.claim(&request).await.unwrap();
     assert_eq!((claim.lanes.len(), claim.moved), (1, 0));

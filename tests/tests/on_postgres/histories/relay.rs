@@ -31,6 +31,7 @@ pub(super) fn asked(name: &str) -> ClaimRequest {
         max_lanes: 4,
         lease: Duration::from_mins(1),
         lanes: LaneFilter::All,
+        read_on: Vec::new(),
     }
 }
 

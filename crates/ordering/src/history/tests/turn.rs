@@ -277,3 +277,51 @@ fn o9_a_dead_letter_that_holds_its_key_holds_all_of_it() {
     };
     assert_eq!(hold(AfterDeath::Hold, Some(tail)), []);
 }
+
+#[test]
+fn o5_what_its_holder_reads_later_is_not_passed() {
+    let late = |more: &[Happened]| {
+        let begin = [
+            saved(1, "a"),
+            saved(2, "b"),
+            committed("b"),
+            claimed(1, &[(2, "b")]),
+            handed(1, &["b"]),
+            committed("a"),
+            claimed(1, &[(1, "a")]),
+        ];
+        check_in_turn(
+            begin
+                .into_iter()
+                .chain(more.iter().cloned())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(
+        late(&[confirmed(1, "b"), handed(1, &["a"]), failed(1, "a")]),
+        []
+    );
+    let third = [
+        saved(3, "c"),
+        committed("c"),
+        claimed(1, &[(3, "c")]),
+        confirmed(1, "b"),
+        handed(1, &["c"]),
+    ];
+    assert_eq!(late(&third), [(Rule::O5, "a", "c", [6, 11])]);
+}
+
+#[test]
+fn o5_what_failed_and_comes_again_under_the_same_lease_has_its_place() {
+    let again = [
+        claimed(1, &[(1, "a"), (2, "b")]),
+        handed(1, &["a"]),
+        failed(1, "a"),
+        claimed(1, &[(1, "a"), (2, "b")]),
+    ];
+    let well = [handed(1, &["a"]), confirmed(1, "a"), handed(1, &["b"])];
+    assert_eq!(check_in_turn(then(again.iter().cloned().chain(well))), []);
+    let early = [handed(1, &["b"])];
+    let found = check_in_turn(then(again.into_iter().chain(early)));
+    assert!(!found.is_empty(), "{found:?}");
+}

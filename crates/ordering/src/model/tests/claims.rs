@@ -322,3 +322,39 @@ fn a_fault_leaves_the_model_as_it_was() {
     );
     assert_eq!(format!("{model:?}"), before);
 }
+
+#[test]
+fn o3_a_holder_that_reads_on_gets_nothing_that_it_has_in_hand() {
+    let mut model = saved(&[Some("a1"), Some("a1"), Some("a2"), Some("a2")]);
+    let lease = claim(&mut model, lane("a"), &[1, 3]).unwrap();
+    let read = |model: &mut Store, position: i64, confirmed: &[&'static str]| {
+        let closed = ["a1", "a2"]
+            .into_iter()
+            .filter(|key| !confirmed.contains(key));
+        let given = Given {
+            position,
+            id: position,
+            attempts: 0,
+            tries: 0,
+        };
+        model.read_on(lease, &[1, 3].into(), &closed.collect(), &[given])
+    };
+    let held = State::Held;
+    assert_eq!(
+        read(&mut model, 1, &[]),
+        Err(Fault::NotPossible {
+            position: 1,
+            state: held
+        })
+    );
+    assert_eq!(
+        read(&mut model, 2, &["a2"]),
+        Err(Fault::InHand { position: 2 })
+    );
+    assert_eq!(read(&mut model, 4, &["a2"]), Ok(()));
+    settle(&mut model, lease, &[(4, Outcome::Published)]);
+    assert_eq!(
+        read(&mut model, 2, &["a1"]),
+        Err(Fault::Fence { lost: false })
+    );
+}
