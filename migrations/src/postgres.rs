@@ -54,6 +54,12 @@ pub const POSTGRES: Schema = Schema {
             sql: include_str!("../postgres/0007_audit.sql"),
             down: include_str!("../postgres/0007_audit.down.sql"),
         },
+        Migration {
+            version: 8,
+            name: "quiet: who need not notify",
+            sql: include_str!("../postgres/0008_quiet.sql"),
+            down: include_str!("../postgres/0008_quiet.down.sql"),
+        },
     ],
 };
 

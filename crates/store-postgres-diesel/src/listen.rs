@@ -3,7 +3,10 @@
 
 use std::{
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -29,6 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     heard: Arc<Notify>,
+    /// A session listens.
+    listens: Arc<AtomicBool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -40,12 +45,26 @@ impl Listener {
         self.heard.notified().await;
     }
 
+    /// Whether a session listens at this moment.
+    pub(crate) fn listens(&self) -> bool {
+        self.listens.load(Ordering::Acquire)
+    }
+
+    /// Makes [`heard`](Self::heard) complete, as if something had been heard.
+    pub(crate) fn wake(&self) {
+        self.heard.notify_one();
+    }
+
     fn start(&self, pool: &Pool<AsyncPgConnection>, schema: &str) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         // A task ends before its time with the runtime that it was started on.
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
-            let listening = listen(pool.clone(), schema.to_owned(), Arc::clone(&self.heard));
-            *task = Some(tokio::spawn(listening));
+            let (pool, schema) = (pool.clone(), schema.to_owned());
+            let heard = Arc::clone(&self.heard);
+            let listens = Arc::clone(&self.listens);
+            *task = Some(tokio::spawn(async move {
+                listen(&pool, &schema, &heard, &listens).await;
+            }));
         }
     }
 }
@@ -60,11 +79,17 @@ impl Drop for Listener {
 }
 
 /// Listens until the pool is closed.
-async fn listen(pool: Pool<AsyncPgConnection>, schema: String, heard: Arc<Notify>) {
+async fn listen(
+    pool: &Pool<AsyncPgConnection>,
+    schema: &str,
+    heard: &Notify,
+    listens: &AtomicBool,
+) {
     let mut failures = 0;
     while !pool.is_closed() {
-        if let Ok(mut connection) = connect(&pool).await {
+        if let Ok(mut connection) = connect(pool).await {
             failures = 0;
+            listens.store(true, Ordering::Release);
             heard.notify_one();
             // After an error the connection must not be asked again.
             let mut notifications = pin!(connection.notifications_stream());
@@ -73,6 +98,7 @@ async fn listen(pool: Pool<AsyncPgConnection>, schema: String, heard: Arc<Notify
                     heard.notify_one();
                 }
             }
+            listens.store(false, Ordering::Release);
         }
         sleep(pause(failures)).await;
         failures = failures.saturating_add(1);

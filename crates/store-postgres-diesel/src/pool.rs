@@ -1,6 +1,6 @@
 //! Transactions on connections of a pool that the user made. A connection goes back to the pool only when its transaction is known to have ended.
 
-use std::{fmt, future::pending};
+use std::{fmt, future::pending, time::Duration};
 
 use diesel_async::{
     AnsiTransactionManager, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection,
@@ -10,6 +10,7 @@ use diesel_async::{
 use outbox_store_postgres::{
     Connection, Database, PostgresConfig, Row, Session, Text, Transaction, Value, WakeUp,
 };
+use tokio::time::sleep;
 
 use crate::{
     error::DieselError,
@@ -66,6 +67,20 @@ impl Database for Pooled {
             Some(listener) => listener.heard(&self.pool, schema).await,
             None => pending().await,
         }
+    }
+
+    fn listens(&self) -> bool {
+        self.listener.as_ref().is_some_and(Listener::listens)
+    }
+
+    fn wake(&self) {
+        if let Some(listener) = &self.listener {
+            listener.wake();
+        }
+    }
+
+    async fn sleep(&self, time: Duration) {
+        sleep(time).await;
     }
 }
 

@@ -5,10 +5,11 @@
 //! transaction. The driver's own transactions do not keep this rule: a `begin` that is dropped midway leaves a connection in the pool
 //! that is inside a transaction without knowing it.
 
-use std::future::pending;
+use std::{future::pending, time::Duration};
 
 use outbox_store_postgres::{Connection, Database, Row, Session, Text, Transaction, Value, WakeUp};
 use sqlx::{PgPool, Postgres, pool::PoolConnection};
+use tokio::time::sleep;
 
 use crate::{
     error::SqlxError,
@@ -56,6 +57,20 @@ impl Database for PgDatabase {
             Some(listening) => listening.heard(&self.pool, schema).await,
             None => pending().await,
         }
+    }
+
+    fn listens(&self) -> bool {
+        self.listening.as_ref().is_some_and(Listening::listens)
+    }
+
+    fn wake(&self) {
+        if let Some(listening) = &self.listening {
+            listening.wake();
+        }
+    }
+
+    async fn sleep(&self, time: Duration) {
+        sleep(time).await;
     }
 }
 

@@ -2,7 +2,10 @@
 //! what a session that listens does not read, for all sessions, until there is no room left and writers fail.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,6 +26,8 @@ const LAST_PAUSE: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub(crate) struct Listening {
     heard: Arc<Notify>,
+    /// A session listens.
+    listens: Arc<AtomicBool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -33,15 +38,26 @@ impl Listening {
         self.heard.notified().await;
     }
 
+    /// Whether a session listens at this moment.
+    pub(crate) fn listens(&self) -> bool {
+        self.listens.load(Ordering::Acquire)
+    }
+
+    /// Makes [`heard`](Self::heard) complete, as if something had been heard.
+    pub(crate) fn wake(&self) {
+        self.heard.notify_one();
+    }
+
     fn begin(&self, pool: &PgPool, schema: &str) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         // A task ends before its time with the runtime it was started on.
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
             let (pool, schema) = (pool.clone(), schema.to_owned());
             let heard = Arc::clone(&self.heard);
+            let listens = Arc::clone(&self.listens);
             *task = Some(tokio::spawn(async move {
                 let mut closed = pool.close_event();
-                let listen = listen(&pool, &schema, &heard);
+                let listen = listen(&pool, &schema, &heard, &listens);
                 // The only way out is that the application closed its pool.
                 closed.do_until(listen).await.ok();
             }));
@@ -58,11 +74,12 @@ impl Drop for Listening {
     }
 }
 
-async fn listen(pool: &PgPool, schema: &str, heard: &Notify) {
+async fn listen(pool: &PgPool, schema: &str, heard: &Notify, listens: &AtomicBool) {
     let mut failures = 0;
     loop {
         if let Ok(mut listener) = connect(pool).await {
             failures = 0;
+            listens.store(true, Ordering::Release);
             // What was saved while nobody listened was not heard.
             heard.notify_one();
             while let Ok(Some(notification)) = listener.try_recv().await {
@@ -70,6 +87,7 @@ async fn listen(pool: &PgPool, schema: &str, heard: &Notify) {
                     heard.notify_one();
                 }
             }
+            listens.store(false, Ordering::Release);
         }
         sleep(pause(failures)).await;
         failures += 1;

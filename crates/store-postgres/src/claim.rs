@@ -20,6 +20,7 @@ use outbox_store::{Claim, ClaimRequest, Entry, LaneLease};
 use crate::{
     failure::{Failure, require},
     procedure::Procedure,
+    quiet::Say,
     session::Session,
     statements::Statements,
 };
@@ -45,19 +46,31 @@ type KeyText = (String, String);
 #[derive(Debug)]
 pub(crate) struct Claiming<'a> {
     pub(crate) request: &'a ClaimRequest,
+    pub(crate) say: Say,
+}
+
+/// What a claim gave.
+#[derive(Debug)]
+pub(crate) struct Claimed {
+    pub(crate) claim: Claim,
+    /// It ended a quiet.
+    pub(crate) roused: bool,
+    /// It leased as many lanes as it was to, so that there may be more in others.
+    pub(crate) full: bool,
 }
 
 impl Procedure for Claiming<'_> {
-    type Output = Claim;
+    type Output = Claimed;
     const WHAT: &'static str = "claim messages";
 
     async fn run<S: Session>(
         &self,
         session: &mut S,
         statements: &Statements,
-    ) -> Result<Claim, Failure<S::Error>> {
-        let seen = lanes::lease(session, statements, self.request).await?;
+    ) -> Result<Claimed, Failure<S::Error>> {
+        let seen = lanes::lease(session, statements, self.request, self.say).await?;
         require(seen.version)?;
+        let full = seen.lanes.len() >= lanes::most(self.request);
         let mut work = Work {
             request: self.request,
             next_due: seen.next_due,
@@ -78,7 +91,11 @@ impl Procedure for Claiming<'_> {
             work.load(session, statements).await?;
             work.leave(session, statements).await?;
         }
-        Ok(work.finish())
+        Ok(Claimed {
+            claim: work.finish(),
+            roused: seen.roused,
+            full,
+        })
     }
 }
 

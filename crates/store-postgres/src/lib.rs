@@ -7,6 +7,7 @@ mod inbox;
 mod lease;
 mod operator;
 mod procedure;
+mod quiet;
 mod relay;
 mod row;
 mod save;

@@ -1,6 +1,10 @@
 //! The relay side of the port: each method runs one procedure.
 
-use std::{future::pending, time::Duration};
+use std::{
+    future::pending,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use outbox_message::{LaneToken, Lanes, Position, Topic};
@@ -11,9 +15,10 @@ use outbox_store::{
 
 use crate::{
     LANES,
-    claim::Claiming,
+    claim::{Claimed, Claiming},
     config::WakeUp,
     lease::{Extending, RecordCircuit, Starting},
+    quiet::{Quiet, Say, Went},
     session::Database,
     settle::Settling,
     store::Relaying,
@@ -28,7 +33,35 @@ impl<D: Database> OutboxStore for Relaying<D> {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
-        self.run(Claiming { request }).await
+        let listens = self.database.listens();
+        if listens {
+            let delay = self.quiet(|quiet| quiet.put_off(Instant::now()));
+            if !delay.is_zero() {
+                self.database.sleep(delay).await;
+            }
+        }
+        let began = Instant::now();
+        let say = if listens {
+            self.quiet(|quiet| quiet.say(began))
+        } else {
+            Say::default()
+        };
+        let Claimed {
+            claim,
+            roused,
+            full,
+        } = self.run(Claiming { request, say }).await?;
+        let went = Went {
+            began,
+            ended: Instant::now(),
+            found: !claim.entries.is_empty() || claim.moved > 0,
+            roused,
+            full,
+        };
+        if listens && self.quiet(|quiet| quiet.went(say, went)) {
+            self.database.wake();
+        }
+        Ok(claim)
     }
 
     async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
@@ -89,5 +122,11 @@ impl<D: Database> OutboxStore for Relaying<D> {
             WakeUp::Poll => pending().await,
             WakeUp::Notify => self.database.wake_up(self.config.schema.as_str()).await,
         }
+    }
+}
+
+impl<D> Relaying<D> {
+    fn quiet<T>(&self, work: impl FnOnce(&mut Quiet) -> T) -> T {
+        work(&mut self.quiet.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,6 +1,6 @@
 //! What this crate needs of a driver: transactions that run statements. Nothing here knows how a statement reaches a server.
 
-use std::{error::Error, fmt::Debug, sync::Arc};
+use std::{error::Error, fmt::Debug, sync::Arc, time::Duration};
 
 use crate::{row::Row, value::Value};
 
@@ -51,6 +51,15 @@ pub trait Database: Debug + Send + Sync + 'static {
     /// Completes when another session sent a notification for the outbox in `schema`, and once after each (re)connect of the session that listens.
     /// A hint: it may never complete.
     fn wake_up(&self, schema: &str) -> impl Future<Output = ()> + Send;
+
+    /// Whether a session listens at this moment, so that `wake_up` completes with what is sent from now on.
+    fn listens(&self) -> bool;
+
+    /// Makes `wake_up` complete once, as if it had heard something. A hint too.
+    fn wake(&self);
+
+    /// Completes after this time.
+    fn sleep(&self, time: Duration) -> impl Future<Output = ()> + Send;
 }
 
 /// An error of a driver, as far as this crate must understand it.

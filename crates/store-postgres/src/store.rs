@@ -1,6 +1,6 @@
 //! The relay and operator side over any driver: each call is one short transaction that a procedure fills.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use outbox_store::{Command, StoreError};
 
@@ -8,6 +8,7 @@ use crate::{
     config::PostgresConfig,
     failure::Failure,
     procedure::Procedure,
+    quiet::Quiet,
     session::{Database, Text, Transaction},
     statements::Statements,
 };
@@ -21,6 +22,7 @@ pub struct Relaying<D> {
     pub(crate) database: Arc<D>,
     pub(crate) statements: Arc<Statements>,
     pub(crate) config: PostgresConfig,
+    pub(crate) quiet: Arc<Mutex<Quiet>>,
     /// On whose behalf an operator works through this handle.
     pub(crate) command: Option<Arc<Command>>,
 }
@@ -32,6 +34,7 @@ impl<D: Database> Relaying<D> {
             database: Arc::new(database),
             statements: Arc::new(Statements::new(&config.schema)),
             config,
+            quiet: Arc::default(),
             command: None,
         }
     }
@@ -42,6 +45,7 @@ impl<D: Database> Relaying<D> {
             database: Arc::clone(&self.database),
             statements: Arc::clone(&self.statements),
             config: self.config.clone(),
+            quiet: Arc::clone(&self.quiet),
             command: Some(Arc::new(command.clone())),
         }
     }

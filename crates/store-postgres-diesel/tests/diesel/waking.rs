@@ -6,7 +6,7 @@ use outbox_store::OutboxStore;
 use outbox_store_postgres_diesel::WakeUp;
 use tokio::time::timeout;
 
-use crate::scratch::{Scratch, message};
+use crate::scratch::{Scratch, message, request};
 
 async fn is_woken(scratch: &Scratch) {
     let woken = timeout(Duration::from_mins(1), scratch.store.wake_up());
@@ -16,6 +16,9 @@ async fn is_woken(scratch: &Scratch) {
 #[tokio::test]
 async fn a_relay_is_woken_when_it_begins_to_listen_and_by_each_save() {
     let scratch = Scratch::with(|config| config.wake_up = WakeUp::Notify).await;
+    is_woken(&scratch).await;
+    // Savers are told that somebody listens, and the relay looks once more for those who were not.
+    scratch.store.claim(&request()).await.unwrap();
     is_woken(&scratch).await;
     for key in ["a", "b"] {
         scratch.save(&message(key)).await;

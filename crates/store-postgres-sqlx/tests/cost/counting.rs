@@ -1,6 +1,9 @@
 //! A database that notes what is run on it, and passes everything on.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use outbox_store_postgres::{
     Database, Relaying, Row, Session, Statements, Text, Transaction, Value,
@@ -67,6 +70,18 @@ impl Database for Counting {
 
     async fn wake_up(&self, schema: &str) {
         self.inner.wake_up(schema).await;
+    }
+
+    fn listens(&self) -> bool {
+        self.inner.listens()
+    }
+
+    fn wake(&self) {
+        self.inner.wake();
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.inner.sleep(time).await;
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use outbox_store_postgres::{
@@ -144,6 +145,18 @@ impl Database for Paused {
 
     async fn wake_up(&self, schema: &str) {
         self.inner.wake_up(schema).await;
+    }
+
+    fn listens(&self) -> bool {
+        self.inner.listens()
+    }
+
+    fn wake(&self) {
+        self.inner.wake();
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.inner.sleep(time).await;
     }
 }
 

@@ -23,6 +23,9 @@ const WRITER: &str = "outbox_writer";
 const RELAY: &str = "outbox_relay";
 const READER: &str = "outbox_reader";
 
+/// The quiet of a new store.
+const NOBODY_LISTENS: &str = "SELECT setval('outbox.quiet', 9223372036854775807)";
+
 /// What the page says of the SQL function: all that it can do.
 const SAVE_BY_SQL: [&str; 4] = [
     "SELECT outbox.save('orders', 'plain')",
@@ -258,11 +261,16 @@ async fn the_grants_of_the_page_are_enough() {
         let config = PostgresConfig {
             retain,
             retain_inbox: retain,
+            wake_up: WakeUp::Notify,
             ..PostgresConfig::default()
         };
+        run(&roles.owner, NOBODY_LISTENS).await.unwrap();
         let relaying = roles.store(RELAY, config).await;
+        relaying.wake_up().await;
         save(&writer).await;
         relay(&relaying).await;
+        let quiet = sqlx::query_scalar::<_, i64>("SELECT last_value FROM outbox.quiet");
+        assert!(quiet.fetch_one(&roles.owner).await.unwrap() < i64::MAX);
         let reader = roles.store(READER, PostgresConfig::default()).await;
         look(&reader).await;
         look(&relaying).await;
@@ -305,6 +313,7 @@ async fn the_grants_of_the_page_are_not_too_many() {
         "UPDATE outbox.schema_version SET version = 0",
         "INSERT INTO outbox.message (lane, id, topic, attempts, payload) VALUES (0, 'a', 'a', 9, '')",
         "SELECT setval('outbox.position', 1)",
+        "SELECT setval('outbox.quiet', 1)",
     ];
     let schema = [
         "TRUNCATE outbox.message",

@@ -11,6 +11,7 @@ mod handling;
 mod isolation;
 mod opening;
 mod pooler;
+mod quiet;
 mod saving;
 #[path = "../support/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]

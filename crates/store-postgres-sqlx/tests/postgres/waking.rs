@@ -21,6 +21,11 @@ async fn scratch(wake_up: WakeUp, connection: Connection) -> Scratch {
     Scratch::with(config, 2, |options| options).await
 }
 
+/// As a relay does that listens and falls asleep.
+async fn end_quiet(scratch: &Scratch) {
+    scratch.schema.run("SELECT setval('outbox.quiet', 1)").await;
+}
+
 /// How many sessions of the store listen.
 async fn listening(scratch: &Scratch) -> i64 {
     let count = sqlx::query_scalar(
@@ -84,6 +89,7 @@ async fn save_three(scratch: &Scratch) -> sqlx::Transaction<'static, sqlx::Postg
 #[tokio::test]
 async fn a_transaction_notifies_once_whatever_it_saves() {
     let scratch = scratch(WakeUp::Notify, Connection::Direct).await;
+    end_quiet(&scratch).await;
     let mut listener = PgListener::connect_with(&scratch.schema.pool)
         .await
         .unwrap();
@@ -97,6 +103,7 @@ async fn a_transaction_notifies_once_whatever_it_saves() {
 #[tokio::test]
 async fn nobody_is_notified_unless_it_is_asked_for() {
     let scratch = scratch(WakeUp::Poll, Connection::Direct).await;
+    end_quiet(&scratch).await;
     let mut listener = PgListener::connect_with(&scratch.schema.pool)
         .await
         .unwrap();
@@ -110,6 +117,7 @@ async fn nobody_is_notified_unless_it_is_asked_for() {
 #[tokio::test]
 async fn d3_nobody_listens_through_a_pooler() {
     let scratch = scratch(WakeUp::Notify, Connection::Pooler).await;
+    end_quiet(&scratch).await;
     let mut listener = PgListener::connect_with(&scratch.schema.pool)
         .await
         .unwrap();
@@ -123,6 +131,7 @@ async fn d3_nobody_listens_through_a_pooler() {
 #[tokio::test]
 async fn a_relay_is_woken_once_after_the_connect_and_then_by_each_save() {
     let scratch = scratch(WakeUp::Notify, Connection::Direct).await;
+    end_quiet(&scratch).await;
     scratch.store.wake_up().await;
     assert!(!is_ready(scratch.store.wake_up()));
     for _ in 0..3 {
@@ -135,6 +144,7 @@ async fn a_relay_is_woken_once_after_the_connect_and_then_by_each_save() {
 #[tokio::test]
 async fn what_is_heard_while_nobody_waits_is_kept() {
     let scratch = scratch(WakeUp::Notify, Connection::Direct).await;
+    end_quiet(&scratch).await;
     scratch.store.wake_up().await;
     let heard = async {
         // Whoever waits may give up and wait again.
@@ -149,6 +159,7 @@ async fn what_is_heard_while_nobody_waits_is_kept() {
 #[tokio::test]
 async fn another_outbox_of_the_database_wakes_nobody() {
     let scratch = scratch(WakeUp::Notify, Connection::Direct).await;
+    end_quiet(&scratch).await;
     scratch.store.wake_up().await;
     let mut listener = PgListener::connect_with(&scratch.schema.pool)
         .await
@@ -166,6 +177,7 @@ async fn another_outbox_of_the_database_wakes_nobody() {
 #[tokio::test]
 async fn a_lost_connection_is_made_again_and_wakes_once() {
     let scratch = scratch(WakeUp::Notify, Connection::Direct).await;
+    end_quiet(&scratch).await;
     scratch.store.wake_up().await;
     let end = sqlx::query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN %'",

@@ -320,11 +320,18 @@ async fn case_25_relays_that_listen_are_told_once_for_all_saves_of_a_transaction
         .await
         .unwrap();
     listener.listen("outbox").await.unwrap();
+    let a_minute = "(extract(epoch FROM now() + interval '1 minute') * 1000)::bigint";
     run(
         &scratch,
-        "BEGIN; SELECT outbox.save('t', 'x', wake_up => true) FROM generate_series(1, 100); COMMIT;
+        &format!(
+            "SELECT outbox.save('t', 'nobody listens', wake_up => true);
+         SELECT setval('outbox.quiet', {a_minute});
+         SELECT outbox.save('t', 'quiet', wake_up => true);
+         SELECT setval('outbox.quiet', {a_minute} - 60001);
+         BEGIN; SELECT outbox.save('t', 'x', wake_up => true) FROM generate_series(1, 100); COMMIT;
          SELECT outbox.save('t', 'silent');
-         SELECT pg_notify('outbox', 'end')",
+         SELECT pg_notify('outbox', 'end')"
+        ),
     )
     .await;
     let mut heard = Vec::new();

@@ -6,8 +6,8 @@ use outbox_message::Lane;
 use outbox_store::{ClaimRequest, LaneFilter, adapter::millis};
 
 use crate::{
-    failure::Failure, procedure::query, row::Row, session::Session, statements::Statements,
-    value::Value,
+    failure::Failure, procedure::query, quiet::Say, row::Row, session::Session,
+    statements::Statements, value::Value,
 };
 
 use super::MOST_LANES;
@@ -18,6 +18,8 @@ const MOST_LEASE_MS: i64 = 365 * 24 * 3_600 * 1_000;
 /// What the first statement of a claim answers.
 pub(super) struct Seen {
     pub(super) version: i64,
+    /// Savers need not have notified, and must from now on.
+    pub(super) roused: bool,
     /// Due work was left alone because another claim holds its lane.
     pub(super) leased_elsewhere: bool,
     /// When the first message of a lane that was not leased falls due, in milliseconds from now.
@@ -62,17 +64,21 @@ fn allowed(filter: &LaneFilter) -> i64 {
         .fold(0, |bits, lane| bits | (1 << lane))
 }
 
+/// How many lanes a claim leases at most.
+pub(super) fn most(request: &ClaimRequest) -> usize {
+    let lanes = request.max_lanes.clamp(1, MOST_LANES);
+    // A lane that could not get a single message is left to others.
+    lanes.min(request.limit.max(1))
+}
+
 /// Step 1: leases lanes.
 pub(super) async fn lease<S: Session>(
     session: &mut S,
     statements: &Statements,
     request: &ClaimRequest,
+    say: Say,
 ) -> Result<Seen, Failure<S::Error>> {
-    let lanes = request
-        .max_lanes
-        .clamp(1, MOST_LANES)
-        // A lane that could not get a single message is left to others.
-        .min(request.limit.max(1));
+    let lanes = most(request);
     let values = [
         Value::Int(crate::POSTGRES.version()),
         Value::Int(allowed(&request.lanes)),
@@ -80,16 +86,20 @@ pub(super) async fn lease<S: Session>(
         Value::Text(Some(&request.relay)),
         Value::Int(lease_millis(request.lease)),
         Value::Int(count(request.limit.max(1))),
+        Value::MaybeInt(say.quiet_ms),
+        Value::MaybeInt(say.most_ms),
     ];
     let rows = query(session, &statements.lease, &values).await?;
     let mut seen = Seen {
         version: 0,
+        roused: false,
         leased_elsewhere: false,
         next_due: None,
         lanes: Vec::with_capacity(rows.len()),
     };
     for mut row in rows {
         seen.version = row.maybe_int()?.unwrap_or(0);
+        seen.roused = row.flag()?;
         seen.leased_elsewhere = row.flag()?;
         seen.next_due = row.maybe_int()?;
         if let Some(lane) = row.maybe_int()? {

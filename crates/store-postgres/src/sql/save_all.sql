@@ -1,7 +1,7 @@
 -- Messages into the line, or into scheduled if they are due later, at positions drawn in the order given. Answers their positions in that order, NULL for
 -- a duplicate. Without a key a message goes into any lane.
 -- $8 holds how many ms an id is remembered (no id twice), $9 after how many ms a message is due, $10 at what time in ms since 1970.
--- $11 says whether relays that listen are told of $12; the server does so once for all saves of a transaction.
+-- $11 says whether relays that listen are told of $12, unless they look all the time anyway (quiet); the server does so once for all saves of a transaction.
 WITH remembered AS (
   -- By the primary key of saved_id, in the order of the ids, so that two calls never wait for each other. A row whose time is over counts as absent. One
   -- that another transaction wrote is waited for, and judged as it is then, not as the snapshot of this statement has it.
@@ -65,6 +65,10 @@ into_scheduled AS (
 )
 SELECT
   d.position,
-  CASE WHEN $11::boolean AND d.position IS NOT NULL THEN (SELECT pg_notify('outbox', $12::text) IS NULL) END
+  CASE WHEN $11::boolean AND d.position IS NOT NULL THEN (
+    SELECT pg_notify('outbox', $12::text) IS NULL
+    FROM outbox.quiet q
+    WHERE q.last_value < (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+  ) END
 FROM drawn AS d
 ORDER BY d.n

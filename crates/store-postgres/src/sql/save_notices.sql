@@ -1,5 +1,5 @@
 -- Notices of deaths into the line, at positions drawn in the order given. Without a key a notice goes into any lane. Unlike save_all.sql it needs no right on saved_id.
--- $8 says whether relays that listen are told of $9; the server does so once for all saves of a transaction.
+-- $8 says whether relays that listen are told of $9, unless they look all the time anyway (quiet); the server does so once for all saves of a transaction.
 INSERT INTO outbox.message (position, lane, id, topic, key, content_type, headers, payload)
 SELECT
   outbox.next_position(),
@@ -18,4 +18,8 @@ FROM (
 ) AS u
 RETURNING
   position,
-  CASE WHEN $8::boolean THEN pg_notify('outbox', $9::text) IS NULL END
+  CASE WHEN $8::boolean THEN (
+    SELECT pg_notify('outbox', $9::text) IS NULL
+    FROM outbox.quiet q
+    WHERE q.last_value < (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+  ) END
