@@ -1,4 +1,4 @@
-//! Drives graphile_worker 0.14 for the benches, by the protocol of `peer-protocol`.
+//! Drives `graphile_worker` 0.14 for the benches, by the protocol of `peer-protocol`.
 //!
 //! The relay is one `Worker` whose handler publishes, with the settings of [`settings`]. Its jobs could keep an order, each
 //! key in a queue of its own, which is far slower: they are left without, as everybody who is after speed leaves them. So keys
@@ -54,10 +54,15 @@ fn options(pool: &PgPool) -> WorkerOptions {
         .define_job::<Publish>()
 }
 
+/// Makes a worker. What it does for that is large, and so it is not a part of the futures that wait for it.
+async fn init(options: WorkerOptions) -> Result<Worker, Failure> {
+    Ok(Box::pin(options.init()).await?)
+}
+
 async fn prepare(pool: &PgPool, messages: u64) -> Result<(), Failure> {
     let remove = "DROP SCHEMA IF EXISTS graphile_worker CASCADE";
     sqlx::raw_sql(remove).execute(pool).await?;
-    let utils = options(pool).init().await?.create_utils();
+    let utils = init(options(pool)).await?.create_utils();
     let mut added = 0;
     while added < messages {
         let end = messages.min(added + FILL);
@@ -89,7 +94,7 @@ async fn relay(url: &str, batch: u32, round_trip: Duration) -> Result<(), Failur
                 counted.add(1);
                 ready(())
             });
-    let worker = settings::apply(options, batch, round_trip).init().await?;
+    let worker = init(settings::apply(options, batch, round_trip)).await?;
     spawn_blocking(wait_for_go).await??;
     let worker = Arc::new(worker);
     let mut running = tokio::spawn(run(Arc::clone(&worker)));

@@ -15,7 +15,7 @@ pub(crate) async fn save(
     per_transaction: u32,
     time: Duration,
 ) -> Result<(), Failure> {
-    let worker = crate::options(pool).init().await?;
+    let worker = crate::init(crate::options(pool)).await?;
     let began = Instant::now();
     let mut running = JoinSet::new();
     for _ in 0..writers {

@@ -15,7 +15,6 @@ pub const PAYLOAD: &str =
 
 impl Order {
     /// Makes the payload of the message with that number.
-    #[must_use]
     pub fn new(order: u64) -> Self {
         let note = "x".repeat(180 - order.to_string().len());
         Self { order, note }
