@@ -83,6 +83,12 @@ impl Circuits {
         self.only_one
     }
 
+    /// Whether any destination is down.
+    pub(crate) fn any_open(&self) -> bool {
+        let mut destinations = self.destinations.values();
+        destinations.any(|destination| destination.next_probe.is_some())
+    }
+
     /// When the next probe may go, if the only destination is down: then nothing but a probe is claimed.
     pub(crate) fn all_open(&self) -> Option<Instant> {
         if !self.only_one {

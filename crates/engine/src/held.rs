@@ -1,13 +1,18 @@
 //! A lane that the relay holds: its lease, its messages, what was decided of them, and what of that is still to be recorded.
 
-use std::{collections::HashMap, sync::Arc};
+mod claimed;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use outbox_message::{Delivery, Lane, OrderingKey, Position};
 use outbox_ordering::lane::{self, Entry as Admitted, EntryKind, RunId, Verdict};
-use outbox_store::{
-    DeathReason, Entry, LaneLease, LaneSettlement, Outcome, Settlement, Target, clean_error,
-};
+use outbox_store::{Entry, LaneLease, LaneSettlement, Outcome, ReadOn, Settlement, Target};
 use tokio::time::Instant;
+
+use claimed::Claimed;
 
 use crate::{
     Death, DeathNotices, RelayConfig, clock::Lease, judge, notice, probed::Probed, settle::Recorded,
@@ -34,39 +39,13 @@ pub(crate) struct Held {
     decided_since: Option<Instant>,
     /// How many outcomes are being recorded, while a settlement is under way.
     settling: Option<usize>,
+    /// When it was leased.
+    since: Instant,
+    /// When it was read on last.
+    pub(crate) read_at: Option<Instant>,
+    /// A claim that reads it on is under way: it is not given back meanwhile, so that nothing is handed out of a lane that is not held.
+    pub(crate) reading: bool,
     notices: Option<Arc<dyn DeathNotices>>,
-}
-
-/// A message that has no outcome yet.
-#[derive(Debug)]
-enum Claimed {
-    Message(Delivery),
-    /// It must die without being handed over: each of its recorded starts ended with the process.
-    Poison(Delivery),
-    /// So must this: it cannot be read, and this is why.
-    Unreadable(Target, String),
-}
-
-impl Claimed {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Message(delivery) | Self::Poison(delivery) => delivery.message.weight(),
-            Self::Unreadable(..) => 0,
-        }
-    }
-
-    /// Why it must die without being handed over, if it must.
-    fn doom(&self) -> Option<(DeathReason, String)> {
-        match self {
-            Self::Message(_) => None,
-            Self::Poison(delivery) => {
-                let starts = delivery.starts;
-                let error = format!("each of its {starts} recorded starts ended with the process");
-                Some((DeathReason::Poison, error))
-            }
-            Self::Unreadable(_, error) => Some((DeathReason::Unreadable, error.clone())),
-        }
-    }
 }
 
 /// What may start next.
@@ -85,42 +64,85 @@ impl Held {
         probe: bool,
         config: &RelayConfig,
     ) -> Self {
-        let mut undecided = HashMap::with_capacity(entries.len());
-        let mut bytes = 0;
-        let admitted: Vec<_> = entries
-            .into_iter()
-            .map(|entry| {
-                let (position, claimed) = (entry.position(), Claimed::from(entry, config));
-                let (key, kind) = match &claimed {
-                    Claimed::Message(delivery) => (delivery.ordering_key(), EntryKind::Message),
-                    Claimed::Poison(delivery) => (delivery.ordering_key(), EntryKind::Unreadable),
-                    Claimed::Unreadable(target, _) => (target.key.clone(), EntryKind::Unreadable),
-                };
-                bytes += claimed.bytes();
-                if let Some(twice) = undecided.insert(position, claimed) {
-                    bytes -= twice.bytes();
-                }
-                Admitted {
-                    position,
-                    key,
-                    kind,
-                }
-            })
-            .collect();
-        Self {
+        let mut held = Self {
             leased: lane,
             probe,
             lease,
             claim,
             over: false,
             failures: 0,
-            rules: lane::Lane::admit(admitted),
-            undecided,
-            bytes,
+            rules: lane::Lane::admit([]),
+            undecided: HashMap::with_capacity(entries.len()),
+            bytes: 0,
             decided: Vec::new(),
             decided_since: None,
             settling: None,
+            since: Instant::now(),
+            read_at: None,
+            reading: false,
             notices: config.notices.clone(),
+        };
+        held.take_in(entries, config);
+        held
+    }
+
+    /// Takes in what a claim handed out, the first one or one that read on. What is in hand already is ignored.
+    pub(crate) fn take_in(&mut self, entries: Vec<Entry>, config: &RelayConfig) {
+        let fresh = entries
+            .into_iter()
+            .filter(|entry| !self.rules.knows(entry.position()));
+        let mut admitted = Vec::with_capacity(fresh.size_hint().1.unwrap_or(0));
+        for entry in fresh {
+            let (position, claimed) = (entry.position(), Claimed::from(entry, config));
+            let (key, kind) = match &claimed {
+                Claimed::Message(_) => (claimed.key(), EntryKind::Message),
+                Claimed::Poison(_) | Claimed::Unreadable(..) => {
+                    (claimed.key(), EntryKind::Unreadable)
+                }
+            };
+            self.bytes += claimed.bytes();
+            if let Some(twice) = self.undecided.insert(position, claimed) {
+                self.bytes -= twice.bytes();
+            }
+            admitted.push(Admitted {
+                position,
+                key,
+                kind,
+            });
+        }
+        let back = self.rules.admit_more(admitted);
+        self.decide(back, None);
+    }
+
+    /// Whether it is to be read on at this moment: something of it hangs, which is not asked here, and nothing else can start; what it has
+    /// in hand is bounded, and so is the time for which it is kept from other relays by it.
+    pub(crate) fn may_read_on(&self, now: Instant, config: &RelayConfig) -> bool {
+        let is_well = !self.over && self.failures == 0 && !self.probe && !self.leased.careful;
+        is_well
+            && !self.reading
+            && self.settling.is_none()
+            && !self.rules.is_released()
+            && self.rules.startable() == 0
+            && self.unrecorded() < config.batch.saturating_mul(2)
+            && now < self.since + config.lease
+    }
+
+    /// What a claim is told that reads it on.
+    pub(crate) fn read_on(&self) -> ReadOn {
+        let decided = self.decided.iter().map(|it| it.target.position);
+        let closed: HashSet<OrderingKey> = self
+            .undecided
+            .values()
+            .filter_map(Claimed::key)
+            .chain(self.decided.iter().filter_map(|it| {
+                let closes = it.outcome != Outcome::Published;
+                it.target.key.clone().filter(|_| closes)
+            }))
+            .collect();
+        ReadOn {
+            token: self.leased.token.clone(),
+            in_hand: self.undecided.keys().copied().chain(decided).collect(),
+            closed: closed.into_iter().collect(),
         }
     }
 
@@ -283,7 +305,12 @@ impl Held {
 
     /// Whether every message has an outcome, so that the next settlement gives the lane back.
     pub(crate) fn is_decided(&self) -> bool {
-        self.undecided.is_empty() && self.settling.is_none()
+        self.undecided.is_empty() && self.settling.is_none() && !self.reading
+    }
+
+    /// How many outcomes wait to be recorded.
+    pub(crate) fn decided(&self) -> usize {
+        self.decided.len()
     }
 
     /// Since when an outcome waits to be recorded.
@@ -331,18 +358,6 @@ impl Held {
             self.end_lease();
         }
         recorded.released
-    }
-}
-
-impl Claimed {
-    fn from(entry: Entry, config: &RelayConfig) -> Self {
-        match entry {
-            Entry::Message(delivery) if delivery.starts >= config.careful_limit => {
-                Self::Poison(delivery)
-            }
-            Entry::Message(delivery) => Self::Message(delivery),
-            Entry::Unreadable(row) => Self::Unreadable(Target::from(&row), clean_error(&row.error)),
-        }
     }
 }
 

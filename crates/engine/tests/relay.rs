@@ -16,6 +16,8 @@ mod notices;
 mod order;
 #[path = "relay/random.rs"]
 mod random;
+#[path = "relay/reading_on.rs"]
+mod reading_on;
 #[path = "relay/silence.rs"]
 mod silence;
 #[path = "relay/stopping.rs"]

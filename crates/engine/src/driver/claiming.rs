@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use outbox_message::Lane;
-use outbox_store::{Claim, ClaimRequest, Entry, LaneFilter, StoreError};
+use outbox_message::{Lane, LaneToken};
+use outbox_store::{Claim, ClaimRequest, Entry, LaneFilter, ReadOn, StoreError};
 use tokio::time::Instant;
 
 use super::{Driver, Event, Mode};
@@ -39,11 +39,13 @@ pub(crate) struct Claiming {
     alone: Option<Alone>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct UnderWay {
     probe: bool,
     alone: Option<Alone>,
     releases: u64,
+    /// The lanes that it reads on.
+    read_on: Vec<LaneToken>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +63,8 @@ impl Alone {
 
 /// How many claims of lanes may be in hand when another is made ahead of need, on a store that gives an eighth of its lanes to a claim.
 const CLAIMS_IN_HAND: usize = 3;
+/// How many lanes a claim reads on.
+const READ_ON_AT_ONCE: usize = 8;
 /// How long a lane that failed is left out.
 pub(super) const LEFT_OUT: Duration = Duration::from_secs(5);
 /// After so many lanes that failed one after another it is the database: no lane is to blame, and a round or a drain gives up.
@@ -176,6 +180,17 @@ impl Driver {
         let alone = self.claiming.alone;
         let head = probe && !self.probed.looks_behind_heads();
         let one = head || alone.is_some_and(|alone| alone.one);
+        let read_on = if probe || alone.is_some() {
+            Vec::new()
+        } else {
+            self.read_on(now)
+        };
+        self.claiming.under_way = Some(UnderWay {
+            probe,
+            alone,
+            releases: self.claiming.releases,
+            read_on: read_on.iter().map(|held| held.token.clone()).collect(),
+        });
         let request = ClaimRequest {
             relay: Arc::clone(&self.config.name),
             limit: self.config.batch,
@@ -193,16 +208,32 @@ impl Driver {
             },
             lease: self.config.lease,
             lanes: self.claimable(alone),
-            read_on: Vec::new(),
+            read_on,
         };
-        self.claiming.under_way = Some(UnderWay {
-            probe,
-            alone,
-            releases: self.claiming.releases,
-        });
         let (store, asked) = (Arc::clone(&self.store), Asked::now(&self.wall));
         self.tasks
             .spawn(async move { Event::Claimed(asked, store.claim(&request).await) });
+    }
+
+    /// The lanes that the next claim reads on: those in which something hangs and nothing else can start, longest not read first. Not
+    /// while a destination is down.
+    fn read_on(&mut self, now: Instant) -> Vec<ReadOn> {
+        if self.circuits.any_open() {
+            return Vec::new();
+        }
+        let mut lanes: Vec<Lane> = self.slow_lanes(now).into_iter().collect();
+        let (held, left_out, config) = (&mut self.held, &self.left_out, &self.config);
+        let may = |held: &Held| held.may_read_on(now, config);
+        lanes.retain(|lane| held.get(lane).is_some_and(may) && !left_out.contains_key(lane));
+        lanes.sort_by_key(|lane| held.get(lane).map(|held| held.read_at));
+        lanes.truncate(READ_ON_AT_ONCE);
+        let read = |lane: &Lane| {
+            let held = held.get_mut(lane)?;
+            held.reading = true;
+            held.read_at = Some(now);
+            Some(held.read_on())
+        };
+        lanes.iter().filter_map(read).collect()
     }
 
     /// Which lanes a claim may lease. Never one that is in hand: the store may have released it in a settlement whose
@@ -225,6 +256,11 @@ impl Driver {
         let Some(under_way) = self.claiming.under_way.take() else {
             return;
         };
+        for token in &under_way.read_on {
+            if let Some(held) = self.holder(token) {
+                held.reading = false;
+            }
+        }
         match result {
             Ok(claim) => self.took(asked, under_way, claim),
             Err(error) => self.claim_failed(under_way, error),
@@ -254,10 +290,15 @@ impl Driver {
         } else {
             self.claiming.hurry();
         }
-        self.admit(asked, under_way.probe, claim);
+        self.admit(asked, &under_way, claim);
     }
 
-    fn admit(&mut self, asked: Asked, probe: bool, claim: Claim) {
+    fn holder(&mut self, token: &LaneToken) -> Option<&mut Held> {
+        let held = self.held.get_mut(&token.lane)?;
+        (held.leased.token == *token).then_some(held)
+    }
+
+    fn admit(&mut self, asked: Asked, under_way: &UnderWay, claim: Claim) {
         let lease = asked.lease(self.config.lease);
         let mut entries: BTreeMap<Lane, Vec<Entry>> = BTreeMap::new();
         for entry in claim.entries {
@@ -266,11 +307,29 @@ impl Driver {
         for lane in claim.lanes {
             let lane_entries = entries.remove(&lane.token.lane).unwrap_or_default();
             let number = self.claiming.answered;
-            let mut held = Held::admit(lane, lane_entries, lease, number, probe, &self.config);
+            let mut held = Held::admit(
+                lane,
+                lane_entries,
+                lease,
+                number,
+                under_way.probe,
+                &self.config,
+            );
             if self.stopping.is_some() {
                 held.release();
             }
             self.held.insert(held.lane(), held);
+        }
+        for token in &under_way.read_on {
+            let more = entries.remove(&token.lane).unwrap_or_default();
+            let (wall, config) = (self.wall.clone(), Arc::clone(&self.config));
+            // What was read of a lane that is lost by now never started, and is another's.
+            if let Some(held) = self.holder(token)
+                && !held.over
+                && !held.lease.is_over(&wall)
+            {
+                held.take_in(more, &config);
+            }
         }
     }
 

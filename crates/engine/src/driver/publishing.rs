@@ -1,6 +1,6 @@
 //! Starting runs, and taking in how their publish calls ended: circuits, careful service, ended leases.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use outbox_backoff::Sample;
 use outbox_message::{Delivery, Lane};
@@ -31,8 +31,12 @@ pub(super) struct InFlight {
     destination: String,
     messages: Arc<[Delivery]>,
     probe: bool,
+    began: Instant,
     call: AbortHandle,
 }
+
+/// A publish call that takes longer lets its relay read on in the lane.
+const SLOW: Duration = Duration::from_millis(50);
 
 impl InFlight {
     pub(super) fn abort(&self) {
@@ -150,6 +154,7 @@ impl Driver {
             destination,
             messages,
             probe,
+            began: Instant::now(),
             call: call.clone(),
         };
         self.runs.insert(call.id(), in_flight);
@@ -243,12 +248,30 @@ impl Driver {
                 held.end_lease();
             }
         }
+        self.look_after_slow(lane);
         if let Some(error) = served.error {
             self.left_out.insert(lane, Instant::now() + LEFT_OUT);
             self.store_failed(error);
         }
         if let Some(error) = judged.closed {
             self.fail(RelayError::Closed(error));
+        }
+    }
+
+    /// The lanes in which a publish call takes long.
+    pub(super) fn slow_lanes(&self, now: Instant) -> BTreeSet<Lane> {
+        let slow = self.runs.values().filter(|run| run.began + SLOW <= now);
+        slow.map(|run| run.lane).collect()
+    }
+
+    /// Looks for more in a lane that is read on, once nothing of it is in flight but what takes long: as after a lane is given back.
+    fn look_after_slow(&mut self, lane: Lane) {
+        let now = Instant::now();
+        let mut runs = self.runs.values().filter(|run| run.lane == lane);
+        let only_slow = runs.clone().next().is_some() && runs.all(|run| run.began + SLOW <= now);
+        let is_read_on = |held: &Held| held.read_at.is_some() && held.startable() == 0;
+        if only_slow && self.held.get(&lane).is_some_and(is_read_on) {
+            self.claiming.hurry();
         }
     }
 
@@ -277,11 +300,7 @@ impl Driver {
         self.record_circuit(destination, Some((delay, error)));
     }
 
-    pub(super) fn record_circuit(
-        &mut self,
-        destination: &str,
-        open: Option<(std::time::Duration, String)>,
-    ) {
+    pub(super) fn record_circuit(&mut self, destination: &str, open: Option<(Duration, String)>) {
         let change = CircuitChange {
             destination: destination.to_owned(),
             relay: Arc::clone(&self.config.name),

@@ -73,7 +73,8 @@ impl Driver {
             });
         }
         let since = since?;
-        Some(if held.is_urgent() {
+        // A lane that is read on may have more to record than a claim gives.
+        Some(if held.is_urgent() || held.decided() >= self.config.batch {
             now
         } else {
             since + PARTIAL

@@ -25,6 +25,7 @@ struct InStep {
     last: Mutex<Instant>,
     committed: Notify,
     claims_take: Mutex<Duration>,
+    answers_take: Mutex<Duration>,
     settlements_take: Mutex<Duration>,
 }
 
@@ -55,7 +56,9 @@ impl OutboxStore for InStep {
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
         take(&self.claims_take).await;
-        self.step().claim(request).await
+        let claim = self.step().claim(request).await;
+        take(&self.answers_take).await;
+        claim
     }
 
     async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
@@ -126,6 +129,7 @@ impl World {
             last: Mutex::new(Instant::now()),
             committed: Notify::new(),
             claims_take: Mutex::default(),
+            answers_take: Mutex::default(),
             settlements_take: Mutex::default(),
         });
         let store = FaultyStore::new(Arc::clone(&in_step) as Arc<dyn OutboxStore>);
@@ -175,6 +179,12 @@ impl World {
     pub(crate) fn slow_claims(&self, takes: Duration) {
         let mut claims_take = self.in_step.claims_take.lock();
         **claims_take.as_mut().expect("no test panics in here") = takes;
+    }
+
+    /// So long takes the answer of a claim, after the store did what was asked.
+    pub(crate) fn slow_answers(&self, takes: Duration) {
+        let mut answers_take = self.in_step.answers_take.lock();
+        **answers_take.as_mut().expect("no test panics in here") = takes;
     }
 
     /// So does every settlement that it records.
