@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: the benches of outbox-tests and of outbox-envelope. The only command that builds with full
-//! optimization, beside `fuzz`.
+//! optimization, beside `fuzz` and `instructions`.
 
 use crate::server::Servers;
 use crate::shell::{self, Result, cargo};

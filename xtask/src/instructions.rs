@@ -55,12 +55,17 @@ pub(crate) fn judge() -> Result {
     shell::report("instructions", &accepted.offences(&now), ACCEPT)
 }
 
-/// Counts, and writes down what is accepted from now on.
+/// Counts, and writes down what is accepted from now on. What is within the margin stays as it is, so that many small losses do
+/// not add up to a large one.
 pub(crate) fn accept() -> Result {
     let file = metadata::read()?.root.join(COUNTS);
     let now = count(environment()?)?;
     print!("{}", now.table());
-    now.write(&file)
+    let accepted = match Counts::read(&file) {
+        Ok(accepted) => accepted.moved_to(now),
+        Err(_) => now, // There is none, or it cannot be read: this is what mends it.
+    };
+    accepted.write(&file)
 }
 
 fn count(environment: Environment) -> Result<Counts> {

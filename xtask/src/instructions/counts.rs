@@ -86,6 +86,20 @@ impl Counts {
             .extend(gone.map(|name| format!("{name}: a count is accepted, and the path is gone")));
         offences
     }
+
+    /// What is accepted when all of this is: the counts of now where they are beyond the margin, or counted elsewhere.
+    pub(super) fn moved_to(self, mut now: Self) -> Self {
+        if self.environment == now.environment {
+            for (name, before) in self.paths {
+                let cost = now.paths.get_mut(&name);
+                if let Some(cost) = cost.filter(|cost| changes(&name, before, **cost).count() == 0)
+                {
+                    *cost = before;
+                }
+            }
+        }
+        now
+    }
 }
 
 fn changes(name: &str, before: Cost, now: Cost) -> impl Iterator<Item = String> {
@@ -166,6 +180,19 @@ mod tests {
                 "encode: a count is accepted, and the path is gone",
             ]
         );
+    }
+
+    #[test]
+    fn accepting_moves_only_what_is_beyond_the_margin() {
+        let accepted = || counts(&[("encode", 1000, 3), ("decode", 4000, 9), ("gone", 1, 0)]);
+        let now = || counts(&[("encode", 1040, 3), ("decode", 4400, 9), ("new", 7, 0)]);
+        let moved = accepted().moved_to(now());
+        let expected = counts(&[("encode", 1000, 3), ("decode", 4400, 9), ("new", 7, 0)]);
+        assert_eq!(moved.paths, expected.paths);
+
+        let mut elsewhere = accepted();
+        elsewhere.environment.compiler = "rustc 1.94.0".into();
+        assert_eq!(elsewhere.moved_to(now()).paths, now().paths);
     }
 
     #[test]
