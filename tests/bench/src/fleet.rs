@@ -109,6 +109,38 @@ impl Fleet {
         Ok(self.last.saturating_sub(self.began.unwrap_or_default()))
     }
 
+    /// Waits likewise. How long it took from the first message that was told since the last wait.
+    pub(crate) fn burst(&mut self, messages: u64) -> Result<Duration> {
+        let first = match self.lines.recv_timeout(SILENCE)? {
+            Line::Done(count, at) => {
+                self.done += count;
+                self.last = self.last.max(at);
+                at
+            }
+            line => return Err(format!("a relay said {line:?} too soon").into()),
+        };
+        self.wait_for(messages)?;
+        Ok(self.last.saturating_sub(first))
+    }
+
+    /// The processor time of all of them until now.
+    pub(crate) fn cpu(&self) -> Result<Duration> {
+        let mut cpu = Duration::ZERO;
+        for worker in &self.workers {
+            cpu += process::usage(worker.child.id())?.own;
+        }
+        Ok(cpu)
+    }
+
+    /// The memory of all of them now, in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        let memory = self
+            .workers
+            .iter()
+            .map(|worker| process::memory(worker.child.id()));
+        memory.sum()
+    }
+
     /// Lets them end, and tells what they used.
     pub(crate) fn end(mut self) -> Result<Ended> {
         let mut ended = Ended::default();
@@ -136,11 +168,6 @@ impl Fleet {
         }
         Ok(ended)
     }
-
-    /// The process ids, for scenarios that look at them meanwhile.
-    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.workers.iter().map(|worker| worker.child.id())
-    }
 }
 
 impl Worker {
@@ -153,7 +180,10 @@ impl Worker {
         let output = child.stdout.take().ok_or("it has no output")?;
         let input = child.stdin.take();
         thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(std::result::Result::ok) {
+            for line in BufReader::new(output)
+                .lines()
+                .map_while(std::result::Result::ok)
+            {
                 if lines.send(Line::of(line)).is_err() {
                     return;
                 }
@@ -211,7 +241,8 @@ mod tests {
 
     #[test]
     fn two_programs_are_waited_for_and_heard() {
-        let script = "echo ready; read go; echo done 3 1700000000000000; cat; echo end '{\"it\":1}'";
+        let script =
+            "echo ready; read go; echo done 3 1700000000000000; cat; echo end '{\"it\":1}'";
         let mut fleet = Fleet::start(vec![shell(script), shell(script)]).unwrap();
         fleet.go().unwrap();
         fleet.wait_for(6).unwrap();

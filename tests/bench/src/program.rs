@@ -1,9 +1,12 @@
 //! The programs that `run` starts: our relay, the plain queue, our writers. Each a process of its own.
 
+mod counting;
+pub(crate) mod latency;
 pub(crate) mod outbox_tables;
 pub(crate) mod plain;
 pub(crate) mod relay;
-mod counting;
+pub(crate) mod rounds;
+pub(crate) mod save;
 mod told;
 
 use clap::Subcommand;
@@ -15,6 +18,12 @@ pub(crate) enum Program {
     /// One relay of this outbox.
     #[command(hide = true)]
     Relay(relay::Args),
+    /// Savers and a relay.
+    #[command(hide = true)]
+    Latency(latency::Args),
+    /// Writers.
+    #[command(hide = true)]
+    Save(save::Args),
     /// One relay of a plain queue.
     #[command(hide = true)]
     Plain(plain::Args),
@@ -24,6 +33,8 @@ impl Program {
     pub(crate) async fn run(self) -> Result {
         match self {
             Self::Relay(args) => relay::run(args).await,
+            Self::Latency(args) => latency::run(args).await,
+            Self::Save(args) => save::run(args).await,
             Self::Plain(args) => plain::run(args).await,
         }
     }

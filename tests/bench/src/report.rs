@@ -1,11 +1,6 @@
 //! What a run found: printed, as JSON, and written into a page between marks, with plots beside it.
 
-use std::{
-    fmt::Write as _,
-    fs,
-    path::Path,
-    process::Command,
-};
+use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 use serde::Serialize;
 
@@ -46,7 +41,10 @@ impl Report {
 
     /// Only the list of measurements.
     pub(crate) fn write_json(&self, file: &Path) -> Result {
-        Ok(fs::write(file, serde_json::to_string_pretty(&self.measurements)? + "\n")?)
+        Ok(fs::write(
+            file,
+            serde_json::to_string_pretty(&self.measurements)? + "\n",
+        )?)
     }
 
     /// Replaces what stands between `<!-- scenario N -->` and `<!-- end of scenario N -->` for each scenario that was
@@ -61,12 +59,18 @@ impl Report {
             let plot = plot::file(number);
             let folder = page.parent().unwrap_or(Path::new("."));
             plot::draw(&folder.join(&plot), scenario.title, &self.of(number))?;
-            let (from, to) = (format!("<!-- scenario {number} -->"), format!("<!-- end of scenario {number} -->"));
+            let (from, to) = (
+                format!("<!-- scenario {number} -->"),
+                format!("<!-- end of scenario {number} -->"),
+            );
             let missing = || format!("{} has no {from} and {to}", page.display());
             let begin = text.find(&from).ok_or_else(missing)? + from.len();
             let end = text[begin..].find(&to).ok_or_else(missing)? + begin;
             let told = format!("{}, {}, {}.", self.machine, self.versions, self.date);
-            text.replace_range(begin..end, &format!("\n\n{told}\n\n![{}]({plot})\n\n{table}\n", scenario.title));
+            text.replace_range(
+                begin..end,
+                &format!("\n\n{told}\n\n![{}]({plot})\n\n{table}\n", scenario.title),
+            );
         }
         Ok(fs::write(page, text)?)
     }
@@ -76,51 +80,73 @@ impl Report {
         measurements.filter(|it| it.scenario == scenario).collect()
     }
 
-    /// The table of a scenario, if it was measured.
+    /// The tables of a scenario, if it was measured: one for all rows that have the same figures.
     fn table(&self, scenario: u8) -> Option<String> {
         let rows = self.of(scenario);
-        let first = rows.first()?;
-        let mut table = String::new();
-        if first.messages_per_s.is_some() {
-            table.push_str("| variant | system | relays | batch | messages/s | lowest to highest | of the ceiling | statements | commits | WAL bytes | dead rows | relay CPU, µs | server CPU, µs | peak memory |\n");
-            table.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-        } else {
-            let names: Vec<&str> = first.figures.iter().map(|(name, _)| *name).collect();
-            let _ = writeln!(table, "| variant | system | {} |", names.join(" | "));
-            let _ = writeln!(table, "| --- | --- |{}", " ---: |".repeat(names.len()));
+        let mut text = String::new();
+        for rows in rows.chunk_by(|one, next| columns(one) == columns(next)) {
+            let columns = columns(rows.first()?);
+            let aligned = " ---: |".repeat(columns.len());
+            let _ = writeln!(text, "| variant | system | {} |", columns.join(" | "));
+            let _ = writeln!(text, "| --- | --- |{aligned}");
+            for row in rows {
+                let cells = cells(row).join(" | ");
+                let _ = writeln!(text, "| {} | {} | {cells} |", row.variant, row.system);
+            }
+            text.push('\n');
         }
-        for row in rows {
-            table.push_str(&line(row));
-        }
-        Some(table)
+        (!text.is_empty()).then_some(text)
     }
 }
 
-fn line(row: &Measurement) -> String {
-    let Some(rate) = &row.messages_per_s else {
-        let cells: Vec<String> = row.figures.iter().map(|(_, rounds)| with_spread(rounds)).collect();
-        return format!("| {} | {} | {} |\n", row.variant, row.system, cells.join(" | "));
-    };
-    let (low, high) = rate.spread();
-    let ratio = row.ratio_to_ceiling.map_or(String::new(), |it| format!("{it:.2}"));
-    let costs = row.costs.unwrap_or_default();
-    format!(
-        "| {} | {} | {} | {} | {} | {} to {} | {ratio} | {:.4} | {:.4} | {:.0} | {:.2} | {:.1} | {:.1} | {:.0} MiB |\n",
-        row.variant,
-        row.system,
-        row.relays,
-        row.batch,
-        thousands(rate.median),
-        thousands(low),
-        thousands(high),
-        costs.statements,
-        costs.commits,
-        costs.wal_bytes,
-        costs.dead_rows,
-        costs.relay_cpu_us,
-        costs.server_cpu_us,
-        costs.peak_memory_bytes / 1_048_576.0,
-    )
+/// The columns of throughput and its costs.
+const THROUGHPUT: [&str; 12] = [
+    "relays",
+    "batch",
+    "messages/s",
+    "lowest to highest",
+    "of the ceiling",
+    "statements",
+    "commits",
+    "WAL bytes",
+    "dead rows",
+    "relay CPU, µs",
+    "server CPU, µs",
+    "peak memory, MiB",
+];
+
+fn columns(row: &Measurement) -> Vec<&'static str> {
+    let throughput = row
+        .messages_per_s
+        .as_ref()
+        .map_or(&[] as &[_], |_| &THROUGHPUT);
+    let figures = row.figures.iter().map(|(name, _)| *name);
+    throughput.iter().copied().chain(figures).collect()
+}
+
+fn cells(row: &Measurement) -> Vec<String> {
+    let mut cells = Vec::new();
+    if let Some(rate) = &row.messages_per_s {
+        let (low, high) = rate.spread();
+        let costs = row.costs.unwrap_or_default();
+        cells = vec![
+            row.relays.to_string(),
+            row.batch.to_string(),
+            thousands(rate.median),
+            format!("{} to {}", thousands(low), thousands(high)),
+            row.ratio_to_ceiling
+                .map_or(String::new(), |it| format!("{it:.2}")),
+            format!("{:.4}", costs.statements),
+            format!("{:.4}", costs.commits),
+            number(costs.wal_bytes),
+            number(costs.dead_rows),
+            number(costs.relay_cpu_us),
+            number(costs.server_cpu_us),
+            number(costs.peak_memory_bytes / 1_048_576.0),
+        ];
+    }
+    cells.extend(row.figures.iter().map(|(_, rounds)| with_spread(rounds)));
+    cells
 }
 
 fn with_spread(rounds: &Rounds) -> String {
@@ -128,7 +154,12 @@ fn with_spread(rounds: &Rounds) -> String {
     if rounds.rounds.len() < 2 {
         return number(rounds.median);
     }
-    format!("{} ({} to {})", number(rounds.median), number(low), number(high))
+    format!(
+        "{} ({} to {})",
+        number(rounds.median),
+        number(low),
+        number(high)
+    )
 }
 
 /// Three digits that count.
@@ -159,10 +190,22 @@ pub(crate) fn thousands(it: f64) -> String {
 
 fn machine() -> Result<String> {
     let cpus = fs::read_to_string("/proc/cpuinfo")?;
-    let mut models = cpus.lines().filter_map(|line| line.strip_prefix("model name"));
-    let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
-    let model = models.next().unwrap_or(": unknown").trim_start_matches([' ', '\t', ':']).to_owned();
-    Ok(format!("{count} cores of {model}, Linux {}", said("uname", &["-r"])?))
+    let mut models = cpus
+        .lines()
+        .filter_map(|line| line.strip_prefix("model name"));
+    let count = cpus
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let model = models
+        .next()
+        .unwrap_or(": unknown")
+        .trim_start_matches([' ', '\t', ':'])
+        .to_owned();
+    Ok(format!(
+        "{count} cores of {model}, Linux {}",
+        said("uname", &["-r"])?
+    ))
 }
 
 fn said(program: &str, args: &[&str]) -> Result<String> {

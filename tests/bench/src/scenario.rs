@@ -1,6 +1,13 @@
 //! The scenarios, each a file: what is filled, who takes it, how often, and what must hold.
 
+mod backlogs;
 mod drains;
+mod idle;
+mod latencies;
+mod memory;
+mod round_trips;
+mod snapshot;
+mod writers;
 
 use std::collections::BTreeSet;
 
@@ -21,10 +28,55 @@ pub(crate) struct Scenario {
 }
 
 /// All of them.
-pub(crate) const SCENARIOS: [Scenario; 3] = [
-    Scenario { number: 1, title: "One key" },
-    Scenario { number: 2, title: "20,000 messages over 5,000 keys" },
-    Scenario { number: 3, title: "100,000 messages without a key" },
+pub(crate) const SCENARIOS: [Scenario; 12] = [
+    Scenario {
+        number: 1,
+        title: "One key",
+    },
+    Scenario {
+        number: 2,
+        title: "20,000 messages over 5,000 keys",
+    },
+    Scenario {
+        number: 3,
+        title: "100,000 messages without a key",
+    },
+    Scenario {
+        number: 4,
+        title: "A million pending",
+    },
+    Scenario {
+        number: 5,
+        title: "Published messages that are kept",
+    },
+    Scenario {
+        number: 6,
+        title: "From commit to publish",
+    },
+    Scenario {
+        number: 7,
+        title: "Saving",
+    },
+    Scenario {
+        number: 8,
+        title: "A broker that takes its time",
+    },
+    Scenario {
+        number: 9,
+        title: "Beside a held snapshot",
+    },
+    Scenario {
+        number: 10,
+        title: "Beside a key that hangs",
+    },
+    Scenario {
+        number: 11,
+        title: "Nothing to do",
+    },
+    Scenario {
+        number: 13,
+        title: "Memory",
+    },
 ];
 
 /// What scenarios run with.
@@ -51,7 +103,7 @@ pub(crate) struct Comparison<'s> {
 pub(crate) async fn run(run: Run) -> Result {
     let known: BTreeSet<u8> = SCENARIOS.iter().map(|it| it.number).collect();
     if let Some(unknown) = run.scenarios.iter().find(|it| !known.contains(it)) {
-        return Err(format!("there is no scenario {unknown}; there are 1 to {}", SCENARIOS.len()).into());
+        return Err(format!("there is no scenario {unknown}; there are {known:?}").into());
     }
     let server = Server::start().await?;
     let mut bench = Bench {
@@ -85,7 +137,16 @@ impl Bench<'_> {
         match scenario {
             1 => drains::one_key(self).await,
             2 => drains::many_keys(self).await,
-            _ => drains::unkeyed(self).await,
+            3 => drains::unkeyed(self).await,
+            4 => backlogs::pending(self).await,
+            5 => backlogs::retained(self).await,
+            6 => latencies::commit_to_publish(self).await,
+            7 => writers::saves(self).await,
+            8 => round_trips::keys(self).await,
+            9 => snapshot::held(self).await,
+            10 => latencies::hanging_key(self).await,
+            11 => idle::four(self).await,
+            _ => memory::million(self).await,
         }
     }
 
@@ -96,19 +157,39 @@ impl Bench<'_> {
 
     /// So many messages, or a fraction in a small run.
     pub(crate) fn messages(&self, messages: u64) -> u64 {
-        if self.small { (messages / 20).max(500) } else { messages }
+        if self.small {
+            (messages / 20).max(500)
+        } else {
+            messages
+        }
     }
 
     /// Runs the rounds of all contenders in turn.
     pub(crate) async fn compare(&mut self, what: Comparison<'_>) -> Result {
-        let mut rounds: Vec<Vec<drain::Drained>> = what.contenders.iter().map(|_| Vec::new()).collect();
+        let mut rounds: Vec<Vec<drain::Drained>> =
+            what.contenders.iter().map(|_| Vec::new()).collect();
         for round in 0..what.rounds {
             for (number, (system, how)) in what.contenders.iter().enumerate() {
-                let drained = drain::drain(self.server, &mut self.templates, system, what.fill, *how, what.messages).await;
-                let drained = drained.map_err(|error| format!("{} in \"{}\": {error}", system.name(), what.variant))?;
+                let drained = drain::drain(
+                    self.server,
+                    &mut self.templates,
+                    system,
+                    what.fill,
+                    *how,
+                    what.messages,
+                )
+                .await;
+                let drained = drained.map_err(|error| {
+                    format!("{} in \"{}\": {error}", system.name(), what.variant)
+                })?;
                 eprintln!(
                     "  {}, round {}: {} x{} batch {}: {:.0} messages/s",
-                    what.variant, round + 1, system.name(), how.relays, how.batch, drained.messages_per_s
+                    what.variant,
+                    round + 1,
+                    system.name(),
+                    how.relays,
+                    how.batch,
+                    drained.messages_per_s
                 );
                 rounds[number].push(drained);
             }
@@ -119,25 +200,29 @@ impl Bench<'_> {
             measurement.batch = how.batch;
             let costs: Vec<_> = drained.iter().map(|it| it.costs).collect();
             measurement.costs = Some(crate::costs::median(&costs));
-            measurement.messages_per_s = Some(Rounds::of(drained.iter().map(|it| it.messages_per_s).collect()));
+            measurement.messages_per_s = Some(Rounds::of(
+                drained.iter().map(|it| it.messages_per_s).collect(),
+            ));
             self.measurements.push(measurement);
         }
-        self.rate_against_ceiling(what.scenario, what.variant);
+        self.rate_against(what.scenario, what.variant, System::Plain.name());
         Ok(())
     }
 
-    /// Sets the ratios: against the plain queue with as many relays and the same batch, else with one relay and any batch.
-    fn rate_against_ceiling(&mut self, scenario: u8, variant: &str) {
+    /// Sets the ratios of a variant against a system, with as many relays and the same batch.
+    pub(crate) fn rate_against(&mut self, scenario: u8, variant: &str, ceiling: &str) {
         let mine = |it: &&Measurement| it.scenario == scenario && it.variant == variant;
         let ceilings: Vec<(usize, usize, f64)> = self
             .measurements
             .iter()
             .filter(mine)
-            .filter(|it| it.system == System::Plain.name())
+            .filter(|it| it.system == ceiling)
             .filter_map(|it| Some((it.relays, it.batch, it.messages_per_s.as_ref()?.median)))
             .collect();
         for it in self.measurements.iter_mut().filter(|it| mine(&&**it)) {
-            let same = |(relays, batch, _): &&(usize, usize, f64)| *relays == it.relays && *batch == it.batch;
+            let same = |(relays, batch, _): &&(usize, usize, f64)| {
+                *relays == it.relays && *batch == it.batch
+            };
             let ceiling = ceilings.iter().find(same).map(|(_, _, rate)| *rate);
             it.ratio_to_ceiling = it
                 .messages_per_s

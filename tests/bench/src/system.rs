@@ -56,6 +56,13 @@ pub(crate) struct Relaying {
     pub(crate) round_trip_ms: u64,
 }
 
+/// A program of this bench, which works in a database.
+pub(crate) fn own(program: &str, url: &str) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([program, url]);
+    Ok(command)
+}
+
 impl System {
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -90,14 +97,19 @@ impl System {
         let round_trip = how.round_trip_ms.to_string();
         let command = || -> Result<Command> {
             let mut command = match self {
-                Self::Peer(peer) => peer.command(),
-                _ => Command::new(std::env::current_exe()?),
+                Self::Peer(peer) => {
+                    let mut command = peer.command();
+                    command.args(["relay", url, &batch, &round_trip]);
+                    return Ok(command);
+                }
+                Self::Outbox => own("relay", url)?,
+                Self::Plain | Self::PlainHeld => own("plain", url)?,
             };
+            command.args(["--batch", &batch]);
             match self {
-                Self::Peer(_) => command.args(["relay", url, &batch, &round_trip]),
-                Self::Outbox => command.args(["relay", url, "--batch", &batch]).args(["--round-trip-ms", &round_trip]),
-                Self::Plain => command.args(["plain", url, "--batch", &batch]),
-                Self::PlainHeld => command.args(["plain", url, "--held", "--batch", &batch]),
+                Self::Outbox => command.args(["--round-trip-ms", &round_trip]),
+                Self::PlainHeld => command.arg("--held"),
+                _ => &mut command,
             };
             Ok(command)
         };
@@ -107,7 +119,9 @@ impl System {
     /// How many messages are not recorded as done. Ours and the plain queue say that a message is done when it is recorded.
     pub(crate) async fn left(&self, url: &str) -> Result<i64> {
         let sql = match self {
-            Self::Outbox => "SELECT (SELECT count(*) FROM outbox.message) + (SELECT count(*) FROM outbox.scheduled)",
+            Self::Outbox => {
+                "SELECT (SELECT count(*) FROM outbox.message) + (SELECT count(*) FROM outbox.scheduled)"
+            }
             Self::Plain | Self::PlainHeld => "SELECT count(*) FROM queue",
             Self::Peer(peer) => {
                 let mut command = peer.command();

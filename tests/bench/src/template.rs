@@ -15,6 +15,8 @@ pub(crate) struct Fill {
     pub(crate) waiting: u64,
     /// Published messages that are kept.
     pub(crate) published: u64,
+    /// The bytes of a payload, about.
+    pub(crate) payload: u64,
 }
 
 impl Fill {
@@ -24,6 +26,7 @@ impl Fill {
             keys,
             waiting: 0,
             published: 0,
+            payload: 200,
         }
     }
 }
@@ -49,12 +52,13 @@ impl<'a> Templates<'a> {
     /// Makes the database of the next round, filled for a system. Returns its URL.
     pub(crate) async fn lay(&mut self, system: &System, fill: Fill) -> Result<String> {
         let name = format!(
-            "{}_{}_{}_{}_{}",
+            "{}_{}_{}_{}_{}_{}",
             system.name().replace(['-', ' ', ',', ':'], "_"),
             fill.messages,
             fill.keys,
             fill.waiting,
-            fill.published
+            fill.published,
+            fill.payload
         );
         if self.made.insert(name.clone()) {
             self.server

@@ -1,13 +1,13 @@
 //! A store that tells when messages are recorded as published, and otherwise is the one inside it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use outbox::{
     message::{LaneToken, Lanes, Position, Topic},
     store::{
-        CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement, Outcome,
-        OutboxStore, StoreError,
+        CircuitChange, Claim, ClaimRequest, DestinationStop, LaneSettled, LaneSettlement,
+        OutboxStore, Outcome, StoreError,
     },
 };
 
@@ -16,11 +16,23 @@ use super::told;
 #[derive(Debug)]
 pub(crate) struct Counting<S> {
     inner: S,
+    /// Tells of each call on standard error, if asked to.
+    trace: bool,
 }
 
 impl<S: OutboxStore> Counting<S> {
-    pub(crate) fn of(inner: S) -> Self {
-        Self { inner }
+    pub(crate) fn of(inner: S, trace: bool) -> Self {
+        Self { inner, trace }
+    }
+
+    fn trace(&self, what: &str, began: Instant, messages: usize) {
+        if self.trace {
+            let at = crate::fleet::now().unwrap_or_default().as_micros();
+            eprintln!(
+                "{at} {what} {messages} in {} us",
+                began.elapsed().as_micros()
+            );
+        }
     }
 }
 
@@ -31,15 +43,20 @@ impl<S: OutboxStore> OutboxStore for Counting<S> {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
-        self.inner.claim(request).await
+        let began = Instant::now();
+        let claim = self.inner.claim(request).await?;
+        self.trace("claim", began, claim.entries.len());
+        Ok(claim)
     }
 
     async fn settle(&self, lanes: &[LaneSettlement]) -> Result<Vec<LaneSettled>, StoreError> {
+        let began = Instant::now();
         let settled = self.inner.settle(lanes).await?;
         let outcomes = lanes.iter().flat_map(|lane| &lane.outcomes);
         let published = outcomes.filter(|it| it.outcome == Outcome::Published);
         let missed: usize = settled.iter().map(|lane| lane.missed.len()).sum();
         let done = published.count().saturating_sub(missed);
+        self.trace("settle", began, done);
         if done > 0 {
             // Nobody listens any more if this fails, and then standard input ends too.
             let _ = told::done(done);

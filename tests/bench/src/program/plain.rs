@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use sqlx::{
-    AssertSqlSafe, Connection, PgConnection, PgPool, Row, postgres::PgPoolOptions,
-};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row, postgres::PgPoolOptions};
 
 use super::told;
 use crate::{Result, template::Fill};
@@ -62,7 +60,7 @@ pub(crate) async fn fill(url: &str, fill: Fill) -> Result {
              FROM generate_series(1, {messages}) AS n",
             keys = fill.keys,
             messages = fill.messages,
-            payload = super::outbox_tables::PAYLOAD,
+            payload = super::outbox_tables::payload(fill.payload),
         ),
         "VACUUM (ANALYZE) queue",
     ] {
@@ -80,7 +78,7 @@ pub(crate) async fn run(args: Args) -> Result {
         .connect(&args.url)
         .await?;
     // Prepares the statements, and takes nothing.
-    for _ in 0..2 {
+    for _ in 0..12 {
         take(&pool, &args, 0).await?;
     }
     told::ready()?;

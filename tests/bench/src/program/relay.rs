@@ -11,7 +11,7 @@ use outbox::{
 };
 use sqlx::postgres::PgPoolOptions;
 
-use super::{counting::Counting, told};
+use super::{counting::Counting, rounds::warm_up, told};
 use crate::Result;
 
 #[derive(Debug, clap::Args)]
@@ -30,20 +30,28 @@ pub(crate) struct Args {
     retain: bool,
     #[arg(long)]
     concurrency: Option<usize>,
+    /// Tells of each claim and settlement on standard error.
+    #[arg(long)]
+    trace: bool,
 }
 
 pub(crate) async fn run(args: Args) -> Result {
     let pool = PgPoolOptions::new()
-        .max_connections(4)
-        .min_connections(4)
+        .max_connections(3)
+        .min_connections(3)
         .connect(&args.url)
         .await?;
     let config = PostgresConfig {
-        wake_up: if args.wake_up { WakeUp::Notify } else { WakeUp::Poll },
+        wake_up: if args.wake_up {
+            WakeUp::Notify
+        } else {
+            WakeUp::Poll
+        },
         retain: args.retain.then_some(Duration::from_hours(24)),
         ..PostgresConfig::default()
     };
     let store = PostgresStore::open_with(pool, config).await?;
+    warm_up(&store).await?;
     let default = RelayConfig::default();
     let config = RelayConfig {
         batch: args.batch,
@@ -53,7 +61,7 @@ pub(crate) async fn run(args: Args) -> Result {
     let publisher = Nowhere {
         round_trip: Duration::from_millis(args.round_trip_ms),
     };
-    let relay = Relay::with_config(Counting::of(store), publisher, config)?;
+    let relay = Relay::with_config(Counting::of(store, args.trace), publisher, config)?;
     told::ready()?;
     let report = relay.run(told::until_end()).await?;
     if report.retried + report.dead + report.lost + report.store_errors > 0 {
@@ -80,7 +88,11 @@ impl Publisher for Nowhere {
 
     /// A run is published within the timeout of the relay.
     fn longest_run(&self) -> usize {
-        if self.round_trip.is_zero() { usize::MAX } else { 100 }
+        if self.round_trip.is_zero() {
+            usize::MAX
+        } else {
+            100
+        }
     }
 
     async fn publish(&self, run: Run<'_>) -> Published {

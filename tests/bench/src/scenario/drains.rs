@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Relays with a publisher that confirms at once.
-fn relaying(relays: usize, batch: usize) -> Relaying {
+pub(crate) fn relaying(relays: usize, batch: usize) -> Relaying {
     Relaying {
         relays,
         batch,
