@@ -35,7 +35,7 @@ from sqlalchemy.orm import DeclarativeBase  # noqa: E402
 
 IDLE_SECONDS = 0.005
 # How long a cycle that is under way may take to end, once nobody listens.
-PATIENCE_SECONDS = 0.7
+PATIENCE_SECONDS = 0.4
 DOMAIN = OmniBoxDomainService()
 AGGREGATE = UUID(int=1)
 
