@@ -61,12 +61,8 @@ enum Command {
         #[arg(long)]
         target: Option<String>,
     },
-    /// The benches, with servers for them; `envelope` needs none.
-    Bench {
-        /// Passed to `cargo bench`.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
+    /// The scenarios of docs/performance.md, on a private Postgres; or a bench by its name.
+    Bench(bench::Args),
     /// Brings and builds the published packages that the benches compare with, and prints how each is driven.
     Peers,
     /// Looks for bodies that break a law of outbox-envelope.
@@ -110,7 +106,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Package => package::run(),
         Command::Dist { target } => dist::run(target.as_deref()),
-        Command::Bench { args } => bench::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Peers => tools::peers::run(),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Instructions { accept: true } => instructions::accept(),

@@ -128,6 +128,13 @@ fn broker<B: Broker>() -> Result<Option<Server<B>>> {
     Ok(Some(server))
 }
 
+/// Sees to it that a Postgres is installed, for a command that starts its own.
+pub(crate) fn provide_postgres() -> Result {
+    let missing = outbox_test_servers::missing().into_iter();
+    let postgres = missing.filter(|missing| missing.variable == Some(POSTGRES));
+    provide(&postgres.collect::<Vec<_>>())
+}
+
 /// Sees to it that these are installed.
 fn provide(missing: &[Missing]) -> Result {
     let packages: Vec<_> = missing.iter().map(|missing| missing.package).collect();

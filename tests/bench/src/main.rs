@@ -56,9 +56,12 @@ pub(crate) struct Run {
     /// Also writes every measurement to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A peer: its name and its command, separated by `=` and spaces. May be given more than once.
+    /// A peer: its name and its command, whose words are separated by the character U+001F. May be given more than once.
     #[arg(long, value_name = "NAME=COMMAND")]
     peer: Vec<system::Peer>,
+    /// The packages of a peer and their versions, for the report.
+    #[arg(long, value_name = "TEXT")]
+    beside: Vec<String>,
     /// Small amounts and single rounds: shows that everything works, and says nothing about speed.
     #[arg(long)]
     small: bool,

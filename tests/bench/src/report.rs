@@ -21,10 +21,20 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(postgres: &str, measurements: Vec<Measurement>) -> Result<Self> {
+    pub(crate) fn new(
+        postgres: &str,
+        beside: &[String],
+        measurements: Vec<Measurement>,
+    ) -> Result<Self> {
+        let own = format!("Postgres {postgres}, outbox {}", env!("CARGO_PKG_VERSION"));
         Ok(Self {
             machine: machine()?,
-            versions: format!("Postgres {postgres}, outbox {}", env!("CARGO_PKG_VERSION")),
+            versions: [own]
+                .iter()
+                .chain(beside)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", "),
             date: said("date", &["-u", "+%Y-%m-%d"])?,
             measurements,
         })

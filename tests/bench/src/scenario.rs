@@ -121,7 +121,7 @@ pub(crate) async fn run(run: Run) -> Result {
         bench.measure(scenario.number).await?;
         bench.templates.forget().await?;
     }
-    let report = Report::new(server.version(), bench.measurements)?;
+    let report = Report::new(server.version(), &run.beside, bench.measurements)?;
     report.print();
     if let Some(file) = run.json {
         report.write_json(&file)?;

@@ -31,8 +31,8 @@ impl FromStr for Peer {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (name, command) = text.split_once('=').ok_or("it is not NAME=COMMAND")?;
-        let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-        if name.is_empty() || command.is_empty() {
+        let command: Vec<String> = command.split('\u{1f}').map(str::to_owned).collect();
+        if name.is_empty() || command.iter().any(String::is_empty) {
             return Err("the name or the command is empty".to_owned());
         }
         let name = name.to_owned();
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_a_name_and_a_command() {
-        let peer: Peer = "omni-box=python3 drive.py".parse().unwrap();
+        let peer: Peer = "omni-box=python3\u{1f}drive.py".parse().unwrap();
         assert_eq!(peer.name, "omni-box");
         assert_eq!(peer.command, ["python3", "drive.py"]);
         assert!("omni-box".parse::<Peer>().is_err());
