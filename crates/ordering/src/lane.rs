@@ -3,13 +3,15 @@
 //! engine asks, publishes, settles and reports back.
 
 mod entry;
+mod key;
 
 pub use entry::{Entry, EntryKind, Outcome, Run, RunId, Verdict};
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
 use crate::state::AfterDeath;
+use key::KeyLine;
 
 /// One claimed lane on its way through a relay.
 ///
@@ -83,35 +85,6 @@ enum Stage {
     },
 }
 
-/// What is left of one ordering key in this lane.
-#[derive(Debug, Clone)]
-struct KeyLine<P> {
-    /// Entries that have not started, in position order.
-    queue: VecDeque<P>,
-    runs: bool,
-    /// The death that must be settled before the queue may go on.
-    burying: Option<P>,
-    /// How many entries have an outcome that ends the key and is not settled.
-    ended: usize,
-}
-
-impl<P: Copy + Ord> KeyLine<P> {
-    /// What may start next of this key.
-    fn head(&self) -> Option<P> {
-        let idle = !self.runs && self.burying.is_none();
-        self.queue.front().copied().filter(|_| idle)
-    }
-
-    /// Puts an entry into its place by position.
-    fn push(&mut self, position: P) {
-        let at = match self.queue.back() {
-            Some(last) if *last > position => self.queue.partition_point(|it| *it < position),
-            _ => self.queue.len(),
-        };
-        self.queue.insert(at, position);
-    }
-}
-
 impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
     /// Admits what a claim handed out of one lane.
     ///
@@ -171,12 +144,7 @@ impl<K: Eq + Hash, P: Copy + Ord> Lane<K, P> {
 
     fn line_of(&mut self, key: K) -> usize {
         *self.names.entry(key).or_insert_with(|| {
-            self.keys.push(KeyLine {
-                queue: VecDeque::new(),
-                runs: false,
-                burying: None,
-                ended: 0,
-            });
+            self.keys.push(KeyLine::new());
             self.keys.len() - 1
         })
     }

@@ -12,6 +12,8 @@ pub struct LineRow<K> {
     pub weight: u64,
     /// Its key is blocked; it is to be set aside. Its key may be left out then.
     pub blocked: bool,
+    /// It stays where it is, because the holder of the lane reads on and has it, or something of its key, in hand.
+    pub left_out: bool,
     /// Its ordering key, if it has one.
     pub key: Option<K>,
 }
@@ -51,6 +53,9 @@ impl<K: PartialEq> LineRead<K> {
         let mut read = Self::default();
         for row in rows {
             read.last = row.position;
+            if row.left_out {
+                continue;
+            }
             if row.blocked {
                 read.blocked.push(row.position);
                 continue;
@@ -117,6 +122,7 @@ mod tests {
             position,
             weight: 10,
             blocked: false,
+            left_out: false,
             key,
         }
     }
@@ -146,6 +152,19 @@ mod tests {
             ..row(4, None)
         };
         assert_eq!(read(vec![heavy], 10).frontier(), 4);
+    }
+
+    #[test]
+    fn what_is_left_out_is_looked_at_and_nothing_else() {
+        let left_out = |position| LineRow {
+            left_out: true,
+            ..row(position, Some("in hand"))
+        };
+        let rows = || vec![left_out(1), row(2, Some("a")), left_out(3)];
+        let read = LineRead::of(rows(), ROOM, 10);
+        assert_eq!((read.runnable.len(), read.blocked.len()), (1, 0));
+        assert_eq!((read.last, read.frontier()), (3, i64::MAX));
+        assert_eq!(LineRead::of(rows(), ROOM, 3).frontier(), 3);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The claim: lease lanes, read what can run, set aside what cannot, hand out within the limits.
 //!
-//! In the common case two statements: one leases, one reads. What they answer decides what else is needed; each further step is one
+//! In the common case two statements: one leases, one reads. Lanes that are read on cost one more, which locks them, and are looked at without
+//! payloads. What they answer decides what else is needed; each further step is one
 //! statement, whatever the number of lanes and messages.
 
 mod lanes;
 mod line;
 mod load;
+mod read_on;
 mod waiting;
 
 use std::collections::{HashMap, HashSet};
@@ -71,11 +73,20 @@ impl Procedure for Claiming<'_> {
         let seen = lanes::lease(session, statements, self.request, self.say).await?;
         require(seen.version)?;
         let full = seen.lanes.len() >= lanes::most(self.request);
+        let mut lanes: Vec<LaneWork> = seen.lanes.into_iter().map(LaneWork::new).collect();
+        let is_careful = lanes.iter().any(|lane| lane.seen.careful);
+        if !self.request.read_on.is_empty() && !is_careful {
+            let held = read_on::hold(session, statements, self.request).await?;
+            lanes.extend(held.into_iter().map(|(at, seen)| LaneWork {
+                left_out: Some(at),
+                ..LaneWork::new(seen)
+            }));
+        }
         let mut work = Work {
             request: self.request,
             next_due: seen.next_due,
             leased_elsewhere: seen.leased_elsewhere,
-            lanes: seen.lanes.into_iter().map(LaneWork::new).collect(),
+            lanes,
             whole: HashMap::new(),
             stopped: HashSet::new(),
             empty: Vec::new(),
@@ -117,9 +128,11 @@ struct Work<'a> {
     moved: usize,
 }
 
-/// A leased lane, and what was found in it.
+/// A lane that was leased or is read on, and what was found in it.
 struct LaneWork {
     seen: LaneSeen,
+    /// It is read on: where the request says what is left out.
+    left_out: Option<usize>,
     line: LineRead<KeyText>,
     /// A key was found to keep the lane to itself.
     busy: Option<KeyText>,
@@ -132,6 +145,7 @@ impl LaneWork {
     fn new(seen: LaneSeen) -> Self {
         Self {
             seen,
+            left_out: None,
             line: LineRead::default(),
             busy: None,
             waiting: Vec::new(),
@@ -221,7 +235,7 @@ impl Work<'_> {
         let left: Vec<Left> = self
             .lanes
             .iter()
-            .filter(|lane| lane.chosen.is_empty())
+            .filter(|lane| lane.chosen.is_empty() && lane.left_out.is_none())
             .map(|lane| Left {
                 lane: i64::from(lane.seen.lane),
                 turn: lane.was_cut_off().then_some(lane.seen.turn),
@@ -238,8 +252,10 @@ impl Work<'_> {
             .lanes
             .into_iter()
             .partition(|lane| !lane.chosen.is_empty());
+        let read_on = kept.iter().filter(|lane| lane.left_out.is_some());
         let next_due = left
             .iter()
+            .chain(read_on)
             .filter_map(|lane| lane.seen.next_due)
             .chain(self.next_due)
             .min();
@@ -249,7 +265,11 @@ impl Work<'_> {
             .filter_map(|candidate| self.whole.remove(&candidate.position))
             .collect();
         Claim {
-            lanes: kept.into_iter().map(lease_of).collect(),
+            lanes: kept
+                .into_iter()
+                .filter(|lane| lane.left_out.is_none())
+                .map(lease_of)
+                .collect(),
             entries,
             moved: self.moved,
             next_due: next_due.map(lanes::from_now),

@@ -47,6 +47,7 @@ statements! {
     look_line,
     promote,
     read_line,
+    read_on,
     read_waiting,
     set_aside,
     set_aside_topics,

@@ -5,27 +5,29 @@
 
 mod choose;
 mod line;
+mod read_on;
 mod statements;
+mod work;
 
 use std::sync::Arc;
 
 use outbox_message::{Lane, LaneToken};
 use outbox_ordering::{
-    line::{LineRead, looks_ahead},
+    line::looks_ahead,
     share::{Candidate, Room, hand_out},
 };
-use outbox_store::{Claim, ClaimRequest, Entry, LaneLease, StoreError, adapter::any_key};
+use outbox_store::{Claim, ClaimRequest, Entry, LaneLease, StoreError};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::{
     moves::{set_aside, set_aside_unkeyed},
-    row::lane_of,
     schema, transaction,
 };
 
-use choose::{Choice, LaneSeen, Seen};
-use line::RawKey;
+use choose::{Choice, Seen};
+use read_on::LeftOut;
 use statements::{DueBlock, DueTopic, Left};
+use work::LaneWork;
 
 /// The most rows a claim looks at in vain, over all its lanes.
 const MOST_LOOKED_AT: usize = 10_000;
@@ -40,9 +42,10 @@ pub(crate) async fn claim(pool: &SqlitePool, request: &ClaimRequest) -> Result<C
     };
     schema::require(version)?;
     let choice = seen.choose(request);
-    if choice.lease.is_empty() && choice.end_care.is_empty() {
+    if choice.is_empty() {
+        let asked = 0..request.read_on.len();
         return Ok(Claim {
-            next_due: seen.next_due(&[]),
+            next_due: seen.next_due(&[], &read_on::lanes_of(request, asked)),
             leased_elsewhere: choice.leased_elsewhere,
             ..Claim::default()
         });
@@ -80,6 +83,7 @@ async fn write(
         claiming.choice = claiming.seen.choose(request);
         claiming.lease(tx).await?;
     }
+    claiming.hold(tx).await?;
     let mut entries = Vec::new();
     if !claiming.work.is_empty() {
         claiming.promote(tx).await?;
@@ -104,43 +108,6 @@ struct Claiming<'a> {
     moved: usize,
 }
 
-/// A leased lane, and what was found in it.
-struct LaneWork {
-    seen: LaneSeen,
-    epoch: i64,
-    careful: bool,
-    /// How far the line is known to be of one key, as it was and as it is.
-    ahead_before: i64,
-    ahead: i64,
-    line: LineRead<RawKey>,
-    /// Messages in line whose topics are stopped: those whose keys are to be blocked, and those without one.
-    stopped: Vec<i64>,
-    unkeyed: Vec<i64>,
-    /// A key was found to keep the lane to itself.
-    busy: bool,
-    /// Messages of due keys.
-    waiting: Vec<Candidate>,
-    chosen: Vec<Candidate>,
-}
-
-impl LaneWork {
-    fn lane(&self) -> u16 {
-        self.seen.lane
-    }
-
-    /// The first position, if all that was read is of one ordering key that belongs here, and more may stand behind.
-    fn lone_head(&self) -> Option<i64> {
-        let ((topic, key), head) = self.line.lone_key()?;
-        let key = any_key(topic, Some(key))?;
-        (lane_of(&key).0 == self.lane()).then_some(head)
-    }
-
-    /// Whether it gave nothing only because the limits were used up; then it keeps its turn.
-    fn was_cut_off(&self) -> bool {
-        self.chosen.is_empty() && !(self.line.runnable.is_empty() && self.waiting.is_empty())
-    }
-}
-
 impl Claiming<'_> {
     /// Step 1: leases the chosen lanes, those that are still as they were seen.
     async fn lease(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
@@ -159,20 +126,37 @@ impl Claiming<'_> {
             };
             self.now = lane.now;
             self.work.push(LaneWork {
-                seen: seen.clone(),
                 epoch: lane.epoch,
                 careful: lane.careful,
                 ahead_before: lane.ahead,
                 ahead: lane.ahead,
-                line: LineRead::default(),
-                stopped: Vec::new(),
-                unkeyed: Vec::new(),
-                busy: false,
-                waiting: Vec::new(),
-                chosen: Vec::new(),
+                ..LaneWork::new(seen.clone())
             });
         }
         Ok(())
+    }
+
+    /// Takes in the lanes that are read on, those that are held as the request says. Nothing of them is read beside a careful lane.
+    async fn hold(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        if self.choice.read_on.is_empty() || self.work.iter().any(|lane| lane.careful) {
+            return Ok(());
+        }
+        let (held, now) = statements::hold(tx, self.request, &self.choice.read_on).await?;
+        self.now = self.now.max(now);
+        for (at, seen) in &self.choice.read_on {
+            if held.contains(at) {
+                self.work.push(LaneWork {
+                    read_on: Some(*at),
+                    ..LaneWork::new(seen.clone())
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn left_out(&self) -> LeftOut {
+        let places = self.work.iter().filter_map(|lane| lane.read_on);
+        LeftOut::of(places.map(|at| &self.request.read_on[at]))
     }
 
     /// What the whole claim may hand out; a careful lane gives one message.
@@ -196,14 +180,10 @@ impl Claiming<'_> {
         MOST_LOOKED_AT / self.work.len().max(1)
     }
 
-    /// The lanes that `which` names: a claim has at most two.
-    fn lanes(&self, which: impl Fn(&LaneWork) -> bool) -> [Option<u16>; 2] {
-        let mut lanes = self
-            .work
-            .iter()
-            .filter(|lane| which(lane))
-            .map(LaneWork::lane);
-        [lanes.next(), lanes.next()]
+    /// The lanes that `which` names.
+    fn lanes(&self, which: impl Fn(&LaneWork) -> bool) -> Vec<u16> {
+        let lanes = self.work.iter().filter(|lane| which(lane));
+        lanes.map(LaneWork::lane).collect()
     }
 
     /// Step 2: moves what fell due into the line.
@@ -211,10 +191,10 @@ impl Claiming<'_> {
         let now = self.now;
         let is_due = |lane: &LaneWork| lane.seen.scheduled.is_some_and(|at| at <= now);
         let lanes = self.lanes(is_due);
-        if lanes[0].is_none() {
+        if lanes.is_empty() {
             return Ok(());
         }
-        self.moved += statements::promote(tx, lanes, now, self.request.limit.max(1)).await?;
+        self.moved += statements::promote(tx, &lanes, now, self.request.limit.max(1)).await?;
         for lane in self.work.iter_mut().filter(|lane| is_due(lane)) {
             lane.ahead = 0;
         }
@@ -225,7 +205,8 @@ impl Claiming<'_> {
     async fn read_lines(&mut self, tx: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         let (share, looks) = (self.share(), self.looks());
         let lanes: Vec<u16> = self.work.iter().map(LaneWork::lane).collect();
-        let mut read = line::read_lines(tx, &lanes, share, looks, self.now).await?;
+        let mut read =
+            line::read_lines(tx, &lanes, share, looks, self.now, &self.left_out()).await?;
         for lane in &mut self.work {
             let line = read.remove(&lane.lane()).unwrap_or_default();
             lane.line = line.read;
@@ -238,8 +219,11 @@ impl Claiming<'_> {
             let known = lane.ahead.max(lane.line.last);
             let looks = looks.min(looks_ahead(known - lane.line.last));
             let (ahead, other) = line::look_ahead(tx, lane.lane(), known, head, looks).await?;
-            lane.ahead = ahead;
             lane.busy = other;
+            // In a lane that is read on others are left out, so nothing is known of its line.
+            if lane.read_on.is_none() {
+                lane.ahead = ahead;
+            }
         }
         Ok(())
     }
@@ -281,11 +265,13 @@ impl Claiming<'_> {
         let has_due =
             |lane: &LaneWork| lane.busy || lane.seen.blocked.is_some_and(|until| until <= now);
         let lanes = self.lanes(has_due);
-        if lanes[0].is_none() {
+        if lanes.is_empty() {
             return Ok(());
         }
         let share = self.share();
-        let due = statements::due_blocks(tx, lanes, now, share.messages.saturating_add(1)).await?;
+        let left_out = self.left_out();
+        let most = share.messages.saturating_add(1);
+        let due = statements::due_blocks(tx, &lanes, now, most, &left_out).await?;
         let run = (self.request.limit / 4).clamp(1, share.messages);
         let mut runs = Vec::new();
         for lane in &self.work {
@@ -304,9 +290,8 @@ impl Claiming<'_> {
             }));
         }
         if !runs.is_empty() {
-            for (lane, candidate) in
-                statements::read_waiting(tx, &runs, self.room().messages).await?
-            {
+            let most = self.room().messages;
+            for (lane, candidate) in statements::read_waiting(tx, &runs, most, &left_out).await? {
                 let work = self.work.iter_mut().find(|work| work.lane() == lane);
                 if let Some(work) = work {
                     work.waiting.push(candidate);
@@ -360,6 +345,7 @@ impl Claiming<'_> {
         let left: Vec<Left> = self
             .work
             .iter()
+            .filter(|lane| lane.read_on.is_none())
             .filter(|lane| lane.chosen.is_empty() || lane.ahead != lane.ahead_before)
             .map(|lane| Left {
                 lane: lane.lane(),
@@ -378,7 +364,7 @@ impl Claiming<'_> {
         let lanes: Vec<LaneLease> = self
             .work
             .iter()
-            .filter(|lane| !lane.chosen.is_empty())
+            .filter(|lane| !lane.chosen.is_empty() && lane.read_on.is_none())
             .map(|lane| LaneLease {
                 token: LaneToken {
                     lane: Lane(lane.lane()),
@@ -389,8 +375,10 @@ impl Claiming<'_> {
             })
             .collect();
         let kept: Vec<Lane> = lanes.iter().map(|lane| lane.token.lane).collect();
+        let read_on = self.work.iter().filter_map(|lane| lane.read_on);
+        let read_on = read_on::lanes_of(self.request, read_on);
         Claim {
-            next_due: self.seen.next_due(&kept),
+            next_due: self.seen.next_due(&kept, &read_on),
             leased_elsewhere: self.choice.leased_elsewhere,
             moved: self.moved,
             lanes,

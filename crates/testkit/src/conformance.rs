@@ -238,6 +238,21 @@ macro_rules! conformance {
                 o2_a_busy_key_keeps_its_order_while_it_grows,
                 o8_what_joins_beside_a_long_key_is_seen,
                 d1_a_busy_key_survives_a_crash;
+            read_on:
+                s17_a_holder_reads_on_past_a_key_in_flight,
+                s17_what_is_in_hand_is_left_out,
+                s17_a_stale_token_reads_nothing,
+                s17_reading_on_prolongs_no_lease,
+                s17_a_key_that_falls_due_is_read_on,
+                s17_a_closed_key_that_is_due_gives_nothing,
+                s17_a_scheduled_message_is_read_on_when_it_is_due,
+                s17_an_earlier_message_that_commits_late_is_read_on,
+                s17_the_limits_hold_over_both_kinds_of_lanes,
+                s17_what_cannot_run_does_not_fill_a_read,
+                s17_a_busy_key_is_read_on_beside_its_neighbors,
+                f7_a_bad_row_hinders_no_reading_on,
+                f6_a_careful_lane_is_not_read_on,
+                s14_a_stopped_topic_is_not_read_on;
             limits:
                 p4_the_limit_of_messages_holds_over_all_lanes,
                 p4_the_limit_of_bytes_holds_in_both_reads,

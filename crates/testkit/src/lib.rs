@@ -36,6 +36,7 @@ mod dead_queue_conformance;
 mod dead_queue_harness;
 mod faulty;
 mod harness;
+mod holder;
 mod publisher_capabilities;
 #[doc(hidden)]
 pub mod publisher_cases;

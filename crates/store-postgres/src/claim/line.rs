@@ -19,6 +19,7 @@ use super::{
     KeyText, LaneWork, Work,
     lanes::count,
     load::{Columns, key_text},
+    read_on::LeftOut,
 };
 
 /// How many rows a claim looks at behind a line that is all of one key. That is far more than it serves of it, so that a neighbor is found long before its turn.
@@ -36,16 +37,22 @@ impl Work<'_> {
     ) -> Result<(), Failure<S::Error>> {
         let (share, looks, bytes_aside) = (self.share(), self.looks(), self.bytes_aside());
         // If retries are due, the line gets a part of each lane's share only, so nothing is read whole before that is decided.
-        let whole = !self.lanes.iter().any(|lane| lane.seen.blocked_due);
+        let mut leased = self.lanes.iter().filter(|lane| lane.left_out.is_none());
+        let whole = !leased.clone().any(|lane| lane.seen.blocked_due);
+        let any_leased = leased.next().is_some();
         let mut rows = Rows::new();
-        if whole {
+        if whole && any_leased {
             rows = self.read_whole(session, statements).await?;
         }
         let behind: Vec<(u16, i64)> = self
             .lanes
             .iter()
+            .filter(|lane| {
+                let read = rows.get(&lane.seen.lane);
+                let leased = || read.map_or(!whole, |read| is_all_blocked(read, share.messages));
+                lane.left_out.is_some() || leased()
+            })
             .map(|lane| (lane.seen.lane, rows.get(&lane.seen.lane)))
-            .filter(|(_, rows)| rows.map_or(!whole, |rows| is_all_blocked(rows, share.messages)))
             .map(|(lane, rows)| {
                 (
                     lane,
@@ -60,15 +67,13 @@ impl Work<'_> {
         for lane in &mut self.lanes {
             let mut read = rows.remove(&lane.seen.lane).unwrap_or_default();
             let was_looked_at = behind.iter().any(|(looked, _)| *looked == lane.seen.lane);
-            let window = if whole { share.messages } else { 0 };
+            let read_whole = whole && lane.left_out.is_none();
+            let window = if read_whole { share.messages } else { 0 };
             let most = window + if was_looked_at { looks } else { 0 };
             let most = most.min(cut_behind(&mut read, bytes_aside));
             lane.line = LineRead::of(read, share, most);
         }
-        if !whole {
-            self.look_ahead(session, statements).await?;
-        }
-        Ok(())
+        self.look_ahead(session, statements, whole).await
     }
 
     /// Reads the first messages of each line whole.
@@ -81,6 +86,7 @@ impl Work<'_> {
         let lanes: Vec<i64> = self
             .lanes
             .iter()
+            .filter(|lane| lane.left_out.is_none())
             .map(|lane| i64::from(lane.seen.lane))
             .collect();
         let values = [
@@ -118,11 +124,15 @@ impl Work<'_> {
     ) -> Result<(), Failure<S::Error>> {
         let lanes: Vec<i64> = behind.iter().map(|(lane, _)| i64::from(*lane)).collect();
         let positions: Vec<i64> = behind.iter().map(|(_, position)| *position).collect();
+        let left_out = LeftOut::of(self.request, &self.lanes);
         let values = [
             Value::Ints(&lanes),
             Value::Ints(&positions),
             Value::Int(count(self.share().messages)),
             Value::Int(count(self.looks())),
+            Value::Ints(&left_out.positions),
+            Value::Texts(&left_out.topics),
+            Value::Texts(&left_out.keys),
         ];
         // A stop may have ended since the first read. What stands behind a message that is set aside all the same does not overtake it.
         let kept: HashSet<KeyText> = rows
@@ -135,6 +145,8 @@ impl Work<'_> {
             let (lane, mut found) = self.line_row(&mut row)?;
             let topic = row.maybe_bytes()?;
             found.key = key_text(topic.as_ref(), row.maybe_bytes()?.as_ref());
+            found.left_out = row.flag()?;
+            found.blocked &= !found.left_out;
             if found.key.as_ref().is_some_and(|key| kept.contains(key)) {
                 found.blocked = true;
                 self.stopped.insert(found.position);
@@ -144,11 +156,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Finds keys that keep a lane to themselves while others stand behind.
+    /// Finds keys that keep a lane to themselves while others stand behind; if lines were read `whole`, only in those that were not.
     async fn look_ahead<S: Session>(
         &mut self,
         session: &mut S,
         statements: &Statements,
+        whole: bool,
     ) -> Result<(), Failure<S::Error>> {
         if self.share().messages == 1 {
             return Ok(());
@@ -156,6 +169,7 @@ impl Work<'_> {
         let lone: Vec<(u16, i64, KeyText)> = self
             .lanes
             .iter()
+            .filter(|lane| !whole || lane.left_out.is_some())
             .filter_map(|lane| {
                 let (key, _) = lane.line.lone_key()?;
                 belongs(key, lane.seen.lane).then(|| (lane.seen.lane, lane.line.last, key.clone()))
@@ -203,6 +217,7 @@ impl Work<'_> {
             position,
             blocked,
             weight: row.count()?,
+            left_out: false,
             key: None,
         };
         Ok((lane, found))

@@ -6,7 +6,7 @@ use crate::{
     failure::Failure, procedure::query, session::Session, statements::Statements, value::Value,
 };
 
-use super::{KeyText, LaneWork, Work, lanes::count, load::key_text};
+use super::{KeyText, LaneWork, Work, lanes::count, load::key_text, read_on::LeftOut};
 
 /// A message that was set aside and can run.
 pub(super) struct Waiting {
@@ -37,12 +37,16 @@ impl Work<'_> {
             .iter()
             .map(|lane| lane.line.runnable.is_empty() && !lane.line.is_cut())
             .collect();
+        let left_out = LeftOut::of(self.request, &self.lanes);
         let values = [
             Value::Ints(&lanes),
             Value::Ints(&frontiers),
             Value::Flags(&idle),
             Value::Int(count(share)),
             Value::Int(count(run)),
+            Value::Ints(&left_out.positions),
+            Value::Texts(&left_out.topics),
+            Value::Texts(&left_out.keys),
         ];
         for mut row in query(session, &statements.read_waiting, &values).await? {
             let lane = row.lane()?;

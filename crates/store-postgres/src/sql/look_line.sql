@@ -1,6 +1,7 @@
 -- Looks at the line of each lane of $1 behind the position of $2, without payloads, until $3 messages can run or $4 rows were looked at. Flagged rows, whose key
--- is blocked or whose topic is stopped (see read_line), do not count among the $3. Served by the primary keys of message, blocked_key and topic_state; the lanes
--- are locked.
+-- is blocked or whose topic is stopped (see read_line), do not count among the $3. Nor do those that a holder who reads on leaves out: what it has in hand, at the
+-- positions $5, and messages of the keys $7 of the topics $6, unless their keys are blocked anyway. Served by the primary keys of message, blocked_key and
+-- topic_state; the lanes are locked.
 SELECT
   l.lane,
   r.position,
@@ -8,7 +9,8 @@ SELECT
   r.waits = 'topic',
   r.weight,
   CASE WHEN r.waits IS NULL THEN r.topic END AS topic,
-  CASE WHEN r.waits IS NULL THEN r.key END AS key
+  CASE WHEN r.waits IS NULL THEN r.key END AS key,
+  coalesce(r.waits = 'hand', false) AS left_out
 FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS g (lane, behind, number)
 CROSS JOIN LATERAL (
   SELECT
@@ -29,6 +31,7 @@ CROSS JOIN LATERAL (
       SELECT
         m.position,
         CASE
+          WHEN m.position IN (SELECT h.position FROM unnest($5::bigint[]) AS h (position)) THEN 'hand'
           WHEN (
             SELECT true
             FROM outbox.blocked_key b
@@ -36,6 +39,7 @@ CROSS JOIN LATERAL (
               AND b.key = m.key
               AND b.lane = m.lane
           ) THEN 'key'
+          WHEN (m.topic, m.key) IN (SELECT c.topic, c.key FROM unnest($6::text[], $7::text[]) AS c (topic, key)) THEN 'hand'
           WHEN (
             SELECT true
             FROM outbox.topic_state t
@@ -60,6 +64,7 @@ CROSS JOIN LATERAL (
     m.topic,
     m.key,
     CASE
+      WHEN m.position IN (SELECT h.position FROM unnest($5::bigint[]) AS h (position)) THEN 'hand'
       WHEN (
         SELECT true
         FROM outbox.blocked_key b
@@ -67,6 +72,7 @@ CROSS JOIN LATERAL (
           AND b.key = m.key
           AND b.lane = m.lane
       ) THEN 'key'
+      WHEN (m.topic, m.key) IN (SELECT c.topic, c.key FROM unnest($6::text[], $7::text[]) AS c (topic, key)) THEN 'hand'
       WHEN (
         SELECT true
         FROM outbox.topic_state t

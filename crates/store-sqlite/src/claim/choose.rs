@@ -57,10 +57,19 @@ impl LaneSeen {
 pub(crate) struct Choice {
     /// The lanes to lease, in the order in which they are served.
     pub(crate) lease: Vec<LaneSeen>,
+    /// The lanes to read on, each with its place in the request; they may be held with other tokens.
+    pub(crate) read_on: Vec<(usize, LaneSeen)>,
     /// Lanes whose care ends, because nothing of them is due.
     pub(crate) end_care: Vec<(u16, i64)>,
     /// Whether due work is left alone because another claim holds its lane.
     pub(crate) leased_elsewhere: bool,
+}
+
+impl Choice {
+    /// Whether nothing is to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lease.is_empty() && self.read_on.is_empty() && self.end_care.is_empty()
+    }
 }
 
 impl Seen {
@@ -88,7 +97,19 @@ impl Seen {
                 .cloned()
                 .collect(),
         };
+        let is_careful = lease.iter().any(|seen: &LaneSeen| seen.needs_care(now));
+        let read_on = request
+            .read_on
+            .iter()
+            .enumerate()
+            .filter_map(|(at, asked)| {
+                let mut lanes = self.lanes.iter();
+                let seen = lanes.find(|seen| seen.lane == asked.token.lane.0)?;
+                let may = seen.is_leased(now) && seen.epoch == asked.token.epoch && !is_careful;
+                (may && seen.is_due(now)).then(|| (at, seen.clone()))
+            });
         Choice {
+            read_on: read_on.collect(),
             lease,
             end_care: idle
                 .into_iter()
@@ -99,11 +120,13 @@ impl Seen {
         }
     }
 
-    /// How long until something falls due in a lane that nobody holds; `kept` are the lanes that this claim holds.
-    pub(crate) fn next_due(&self, kept: &[Lane]) -> Option<Duration> {
+    /// How long until something falls due in a lane that nobody holds; `kept` are the lanes that this claim holds. Those that were read on count,
+    /// too.
+    pub(crate) fn next_due(&self, kept: &[Lane], read_on: &[Lane]) -> Option<Duration> {
+        let free = |seen: &LaneSeen| !seen.is_leased(self.now) && !kept.contains(&Lane(seen.lane));
         self.lanes
             .iter()
-            .filter(|seen| !seen.is_leased(self.now) && !kept.contains(&Lane(seen.lane)))
+            .filter(|seen| free(seen) || read_on.contains(&Lane(seen.lane)))
             .flat_map(|seen| [seen.scheduled_next, seen.blocked_next])
             .flatten()
             .min()
@@ -249,7 +272,14 @@ mod tests {
             now: 100,
             nonce: Arc::from("n"),
         };
-        assert_eq!(seen.next_due(&[]), Some(Duration::from_millis(20)));
-        assert_eq!(seen.next_due(&[Lane(1)]), Some(Duration::from_millis(30)));
+        assert_eq!(seen.next_due(&[], &[]), Some(Duration::from_millis(20)));
+        assert_eq!(
+            seen.next_due(&[Lane(1)], &[]),
+            Some(Duration::from_millis(30))
+        );
+        assert_eq!(
+            seen.next_due(&[Lane(1)], &[Lane(0)]),
+            Some(Duration::from_millis(10))
+        );
     }
 }

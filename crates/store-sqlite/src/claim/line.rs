@@ -10,11 +10,15 @@ use outbox_ordering::{
 use outbox_store::adapter::any_key;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use super::statements::{count, weight};
+use super::{
+    read_on::LeftOut,
+    statements::{count, weight},
+};
 use crate::row::{int, lane, lane_of, maybe_bytes, maybe_int, to_json};
 
-/// How `read_line.sql` says that a key is blocked.
+/// How `read_line.sql` says that a key is blocked, and that a row is left out.
 const KEY_BLOCKED: i64 = 1;
+const LEFT_OUT: i64 = 3;
 
 /// Topic and key as they stand in a row.
 pub(super) type RawKey = (Vec<u8>, Vec<u8>);
@@ -36,6 +40,7 @@ pub(super) async fn read_lines(
     share: Room,
     looks: usize,
     now: i64,
+    left_out: &LeftOut,
 ) -> Result<HashMap<u16, Line>, sqlx::Error> {
     // The limits do not hide each other: a line without blocked keys fills its share.
     let looks = looks.saturating_add(share.messages);
@@ -45,14 +50,18 @@ pub(super) async fn read_lines(
         .bind(i64::try_from(share.bytes).unwrap_or(i64::MAX))
         .bind(count(looks))
         .bind(now)
+        .bind(to_json(&left_out.positions))
+        .bind(to_json(&left_out.keys))
         .fetch(tx);
     let mut read: HashMap<u16, (Vec<LineRow<RawKey>>, Line)> = HashMap::new();
     while let Some(row) = rows.try_next().await? {
         let of = lane(&row)?.0;
         let (looked_at, line) = read.entry(of).or_default();
         let (position, key) = (int(&row, "position")?, raw_key(&row)?);
-        let blocked = match (int(&row, "blocked")?, &key) {
-            (0, _) => false,
+        let why = int(&row, "blocked")?;
+        let left_out = why == LEFT_OUT;
+        let blocked = match (why, &key) {
+            (0 | LEFT_OUT, _) => false,
             (KEY_BLOCKED, _) => true,
             (_, None) => {
                 line.unkeyed.push(position);
@@ -69,7 +78,8 @@ pub(super) async fn read_lines(
             position,
             weight: weight(&row)?,
             blocked,
-            key: key.filter(|_| !blocked),
+            left_out,
+            key: key.filter(|_| !blocked && !left_out),
         });
     }
     let sorted = read.into_iter().map(|(lane, (rows, line))| {

@@ -10,7 +10,10 @@ use outbox_store::{ClaimRequest, Entry, Unreadable};
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    claim::choose::{LaneSeen, Seen},
+    claim::{
+        choose::{LaneSeen, Seen},
+        read_on::LeftOut,
+    },
     lease::lease_millis,
     moves::{Table, delete},
     row::{LANES, counter, int, lane, maybe_bytes, maybe_int, positions, raw_message, to_json},
@@ -85,6 +88,29 @@ pub(super) async fn lease(
         .collect()
 }
 
+/// Which of the lanes that are to be read on are held as the request says, by their places in it; and the clock.
+pub(super) async fn hold(
+    tx: &mut SqliteConnection,
+    request: &ClaimRequest,
+    chosen: &[(usize, LaneSeen)],
+) -> Result<(Vec<usize>, i64), sqlx::Error> {
+    let tokens = chosen.iter().map(|(at, _)| &request.read_on[*at].token);
+    let tokens: Vec<(u16, i64, &str)> = tokens
+        .map(|token| (token.lane.0, token.epoch, &*token.holder))
+        .collect();
+    let rows = sqlx::query(include_str!("../sql/read_on.sql"))
+        .bind(to_json(&tokens))
+        .fetch_all(tx)
+        .await?;
+    let now = rows.first().map(|row| int(row, "now")).transpose()?;
+    let held = rows
+        .iter()
+        .map(|row| Ok(lane(row)?.0))
+        .collect::<Result<Vec<u16>, sqlx::Error>>()?;
+    let places = chosen.iter().filter(|(_, seen)| held.contains(&seen.lane));
+    Ok((places.map(|(at, _)| *at).collect(), now.unwrap_or(0)))
+}
+
 pub(super) fn count(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
@@ -104,13 +130,12 @@ pub(super) async fn end_care(
 /// Moves what fell due into the line, at most `limit` of each lane. Returns how many.
 pub(super) async fn promote(
     tx: &mut SqliteConnection,
-    lanes: [Option<u16>; 2],
+    lanes: &[u16],
     now: i64,
     limit: usize,
 ) -> Result<usize, sqlx::Error> {
     let rows = sqlx::query(include_str!("../sql/promote.sql"))
-        .bind(lanes[0])
-        .bind(lanes[1])
+        .bind(to_json(lanes))
         .bind(now)
         .bind(count(limit))
         .fetch_all(&mut *tx)
@@ -180,18 +205,19 @@ pub(super) enum DueTopic {
     LetsThrough,
 }
 
-/// The blocked keys of lanes that are due, at most `limit` of each lane, those that wait longest first.
+/// The blocked keys of lanes that are due, but for those that are left out, at most `limit` of each lane, those that wait longest first.
 pub(super) async fn due_blocks(
     tx: &mut SqliteConnection,
-    lanes: [Option<u16>; 2],
+    lanes: &[u16],
     now: i64,
     limit: usize,
+    left_out: &LeftOut,
 ) -> Result<Vec<DueBlock>, sqlx::Error> {
     let rows = sqlx::query(include_str!("../sql/due_blocks.sql"))
-        .bind(lanes[0])
-        .bind(lanes[1])
+        .bind(to_json(lanes))
         .bind(now)
         .bind(count(limit))
+        .bind(to_json(&left_out.keys))
         .fetch_all(tx)
         .await?;
     rows.iter()
@@ -212,27 +238,33 @@ pub(super) async fn due_blocks(
         .collect()
 }
 
-/// The waiting messages of due keys, in turn one of each: `runs` holds the first position, the last one allowed, and how many.
+/// The waiting messages of due keys, in turn one of each: `runs` holds the first position, the last one allowed, and how many. What is left out may fill
+/// as many places more of each, and of all.
 pub(super) async fn read_waiting(
     tx: &mut SqliteConnection,
     runs: &[(i64, i64, usize)],
     limit: usize,
+    left_out: &LeftOut,
 ) -> Result<Vec<(u16, Candidate)>, sqlx::Error> {
+    let more = left_out.positions.len();
+    let walks = runs
+        .iter()
+        .map(|(head, last, run)| (*head, *last, run + more));
     let rows = sqlx::query(include_str!("../sql/read_waiting.sql"))
-        .bind(to_json(runs))
-        .bind(count(limit.max(runs.len())))
+        .bind(to_json(&walks.collect::<Vec<_>>()))
+        .bind(count(limit.max(runs.len()).saturating_add(more)))
         .fetch_all(tx)
         .await?;
-    rows.iter()
-        .map(|row| {
-            let candidate = Candidate {
-                position: int(row, "position")?,
-                weight: weight(row)?,
-                source: Source::Waiting,
-            };
-            Ok((lane(row)?.0, candidate))
-        })
-        .collect()
+    let found = rows.iter().map(|row| {
+        let candidate = Candidate {
+            position: int(row, "position")?,
+            weight: weight(row)?,
+            source: Source::Waiting,
+        };
+        Ok((lane(row)?.0, int(row, "head")?, candidate))
+    });
+    let found = found.collect::<Result<Vec<_>, sqlx::Error>>()?;
+    Ok(left_out.beside(found, runs))
 }
 
 /// Deletes blocks behind which nothing waits. Returns how many.

@@ -1,5 +1,6 @@
 -- Walks the line of each lane of ?1 = [lane, ...] by position, without payloads, until ?2 messages or ?3 bytes of it can run, or ?4 rows were looked
--- at. Blocked is 1 if the key is, 2 if the topic is stopped by ?5, which is now. Served by outbox_message_lane, the primary keys, and the key index of
+-- at. Blocked is 1 if the key is, 2 if the topic is stopped by ?5, which is now, 3 if a holder who reads on leaves it out: at the positions ?6 = [position, ...], or of the
+-- keys ?7 = [[topic, key], ...] that are not blocked. Served by outbox_message_lane, the primary keys, and the key index of
 -- outbox_blocked_key. The counts of a step leave its own row out.
 WITH RECURSIVE
   walk (lane, position, blocked, weight, taken, bytes, looked) AS (
@@ -10,6 +11,7 @@ WITH RECURSIVE
       m.lane,
       m.position,
       CASE
+        WHEN m.position IN (SELECT value FROM json_each(?6)) THEN 3
         WHEN EXISTS (
           SELECT 1
           FROM outbox_blocked_key b
@@ -17,6 +19,7 @@ WITH RECURSIVE
             AND b.key = m.key
             AND b.lane = m.lane
         ) THEN 1
+        WHEN (m.topic, m.key) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?7)) THEN 3
         WHEN EXISTS (
           SELECT 1
           FROM outbox_topic_state t

@@ -1,123 +1,13 @@
 //! A holder reads on past a key in flight: what else can run of its lane goes out, and nothing of what it has in hand (S17, O7).
 
-use outbox_message::Position;
-use outbox_store::{
-    ClaimRequest, LaneFilter, LaneSettlement, OutboxStore, OutboxWriter, Outcome, ReadOn, Save,
-    Settlement,
-};
+use outbox_store::{ClaimRequest, LaneFilter, OutboxStore, OutboxWriter, Outcome, Save};
 
 use crate::{
     Corruption, Harness,
-    scene::{PAST_LEASE, Scene, ask, message, numbered, rounds, secs},
-    taken::{Taken, payload, retry, target},
+    holder::Holder,
+    scene::{PAST_LEASE, Scene, message, numbered, rounds, secs},
+    taken::retry,
 };
-
-/// What a relay holds of a lane.
-struct Holder {
-    first: Taken,
-    more: Vec<Taken>,
-    /// What the broker confirmed, by payload.
-    confirmed: Vec<String>,
-    recorded: Vec<Position>,
-}
-
-impl Holder {
-    fn of(first: Taken) -> Self {
-        Self {
-            first,
-            more: Vec::new(),
-            confirmed: Vec::new(),
-            recorded: Vec::new(),
-        }
-    }
-
-    /// Claims what is due of the lane of these keys.
-    async fn claim<H: Harness>(s: &Scene<H>, keys: &[String]) -> Self {
-        Self::of(s.claim_lane(s.lane(&keys[0])).await)
-    }
-
-    fn confirm(&mut self, payloads: &[&str]) {
-        self.confirmed
-            .extend(payloads.iter().map(ToString::to_string));
-    }
-
-    /// What it asks for when it reads on.
-    fn read_on(&self) -> ReadOn {
-        let takes = std::iter::once(&self.first).chain(&self.more);
-        let unrecorded = |position: &Position| !self.recorded.contains(position);
-        let positions = takes.clone().flat_map(Taken::positions);
-        let open = takes.flat_map(Taken::deliveries).filter(|delivery| {
-            unrecorded(&delivery.position) && !self.confirmed.contains(&payload(delivery))
-        });
-        ReadOn {
-            token: self.first.token().clone(),
-            in_hand: positions.filter(unrecorded).collect(),
-            closed: open
-                .filter_map(|delivery| delivery.ordering_key())
-                .collect(),
-        }
-    }
-
-    /// A claim that leases nothing and only reads on.
-    fn request(&self) -> ClaimRequest {
-        ClaimRequest {
-            lanes: LaneFilter::Only(Vec::new()),
-            read_on: vec![self.read_on()],
-            ..ask()
-        }
-    }
-
-    /// Reads on, and says what it got.
-    async fn read<H: Harness>(&mut self, s: &Scene<H>) -> Vec<String> {
-        self.read_with(s, self.request()).await
-    }
-
-    async fn read_with<H: Harness>(&mut self, s: &Scene<H>, request: ClaimRequest) -> Vec<String> {
-        let taken = s.claim_with(request).await;
-        assert!(taken.claim.lanes.is_empty(), "nothing is leased");
-        let payloads = taken.payloads();
-        self.more.push(taken);
-        payloads
-    }
-
-    /// Records the outcome of messages, by payload; what is confirmed goes with it. `release` gives the lane back.
-    async fn settle<H: Harness>(
-        &mut self,
-        s: &Scene<H>,
-        outcomes: &[(&str, Outcome)],
-        release: bool,
-    ) {
-        let takes = std::iter::once(&self.first).chain(&self.more);
-        let entries: Vec<_> = takes.flat_map(|taken| &taken.claim.entries).collect();
-        let deliveries = std::iter::once(&self.first).chain(&self.more);
-        let deliveries: Vec<_> = deliveries.flat_map(Taken::deliveries).collect();
-        let outcome_of = |position: Position| {
-            let delivery = deliveries.iter().find(|it| it.position == position);
-            let name = delivery.map(|it| payload(it)).unwrap_or_default();
-            let given = outcomes.iter().find(|(wanted, _)| *wanted == name);
-            let published = self.confirmed.contains(&name);
-            given
-                .map(|(_, outcome)| outcome.clone())
-                .or(published.then_some(Outcome::Published))
-        };
-        let settlements = entries.into_iter().filter_map(|entry| {
-            let target = target(entry);
-            let outcome = outcome_of(target.position)?;
-            let fresh = !self.recorded.contains(&target.position);
-            fresh.then_some(Settlement { target, outcome })
-        });
-        let settlement = LaneSettlement {
-            token: self.first.token().clone(),
-            outcomes: settlements.collect(),
-            release,
-        };
-        let positions = settlement.outcomes.iter().map(|it| it.target.position);
-        self.recorded.extend(positions.collect::<Vec<_>>());
-        for settled in s.settle_raw(&[settlement]).await {
-            assert!(!settled.lost && settled.missed.is_empty(), "{settled:?}");
-        }
-    }
-}
 
 /// S17, O7: the other keys of a lane go out while one hangs; its own later messages wait for it.
 pub async fn s17_a_holder_reads_on_past_a_key_in_flight<H: Harness>() {
