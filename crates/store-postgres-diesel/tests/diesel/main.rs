@@ -18,5 +18,6 @@ mod opening;
 mod pooler;
 mod saving;
 mod scratch;
+mod statements;
 mod transactions;
 mod waking;

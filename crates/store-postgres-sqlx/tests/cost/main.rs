@@ -14,6 +14,7 @@ mod counts;
 mod explain;
 mod place;
 mod plans;
+mod saves;
 #[path = "../support/schema.rs"]
 #[allow(dead_code, reason = "each program of tests uses its part")]
 mod schema;
