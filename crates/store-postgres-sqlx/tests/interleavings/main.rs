@@ -19,6 +19,7 @@ mod outlived;
 mod overlap;
 mod paused;
 mod probes;
+mod reading_on;
 mod relay;
 mod saving;
 mod scene;
