@@ -55,8 +55,8 @@ pub(crate) struct Claiming<'a> {
 #[derive(Debug)]
 pub(crate) struct Claimed {
     pub(crate) claim: Claim,
-    /// It ended a quiet.
-    pub(crate) roused: bool,
+    /// Until when savers need not notify, if it said so.
+    pub(crate) quiet: Option<i64>,
     /// It leased as many lanes as it was to, so that there may be more in others.
     pub(crate) full: bool,
 }
@@ -104,7 +104,7 @@ impl Procedure for Claiming<'_> {
         }
         Ok(Claimed {
             claim: work.finish(),
-            roused: seen.roused,
+            quiet: seen.quiet,
             full,
         })
     }

@@ -25,6 +25,9 @@ const QUIET_MS: i64 = 1_000;
 /// A quiet that ends later than in so many milliseconds was not said by a relay that looks: a new store has it, or the server's clock was set back.
 const NOBODYS_MS: i64 = 2 * QUIET_MS;
 
+/// What stands for no quiet: a time that is past.
+const OVER: i64 = 1;
+
 /// What one store knows of its claims.
 #[derive(Debug, Default)]
 pub(crate) struct Quiet {
@@ -32,8 +35,8 @@ pub(crate) struct Quiet {
     busy_since: Option<Instant>,
     /// When a claim first found nothing, if none found anything since.
     idle_since: Option<Instant>,
-    /// It was said, and not taken back.
-    is_said: bool,
+    /// What was said last, and not taken back.
+    said: Option<i64>,
     /// When the last claim began, if it left nothing that is due.
     took_all: Option<Instant>,
 }
@@ -43,8 +46,10 @@ pub(crate) struct Quiet {
 pub(crate) struct Say {
     /// For how many milliseconds nobody need notify, if the claim leases something.
     pub(crate) quiet_ms: Option<i64>,
-    /// A quiet that ends later than in so many milliseconds is over.
+    /// A quiet that lasts longer than so many milliseconds is over.
     pub(crate) most_ms: Option<i64>,
+    /// This quiet is over, if nobody else said another since.
+    pub(crate) ends: Option<i64>,
 }
 
 /// How a claim went.
@@ -54,8 +59,8 @@ pub(crate) struct Went {
     pub(crate) ended: Instant,
     /// It handed something out, or moved something.
     pub(crate) found: bool,
-    /// It ended a quiet.
-    pub(crate) roused: bool,
+    /// Until when nobody need notify, in milliseconds since 1970, if it said so; [`OVER`] if it ended that.
+    pub(crate) set: Option<i64>,
     /// It leased as many lanes as it was to, so that there may be more in others.
     pub(crate) full: bool,
 }
@@ -73,19 +78,22 @@ impl Quiet {
         let lasts = |since: Option<Instant>, least| {
             since.is_some_and(|since| now.saturating_duration_since(since) >= least)
         };
-        let falls_asleep = self.is_said && lasts(self.idle_since, PAUSE);
+        let ends = self.said.filter(|_| lasts(self.idle_since, PAUSE));
         let is_busy = self.idle_since.is_none() && lasts(self.busy_since, BUSY);
         Say {
-            quiet_ms: (!falls_asleep && is_busy).then_some(QUIET_MS),
-            most_ms: Some(if falls_asleep { 0 } else { NOBODYS_MS }),
+            quiet_ms: is_busy.then_some(QUIET_MS),
+            most_ms: Some(NOBODYS_MS),
+            ends,
         }
     }
 
     /// Takes in how the claim went that said this. Returns whether to look again soon, whatever is heard.
     pub(crate) fn went(&mut self, say: Say, went: Went) -> bool {
-        let is_over = went.roused || say.most_ms == Some(0);
+        let is_over = went.set == Some(OVER) || say.ends.is_some();
         if is_over {
             *self = Self::default();
+        } else {
+            self.said = went.set.or(self.said);
         }
         self.took_all = (!went.full).then_some(went.began);
         if went.found {
@@ -95,12 +103,11 @@ impl Quiet {
             if paused || self.busy_since.is_none() {
                 self.busy_since = Some(went.began);
             }
-            self.is_said |= say.quiet_ms.is_some();
             return false;
         }
         self.idle_since.get_or_insert(went.ended);
         // At the end of a quiet once more: whoever saw it before it ended, and committed after this look began, told nobody.
-        is_over || self.is_said
+        is_over || self.said.is_some()
     }
 }
 
@@ -108,17 +115,20 @@ impl Quiet {
 mod tests {
     use super::*;
 
-    const SOON: Say = Say {
+    const NOTHING: Say = Say {
         quiet_ms: None,
         most_ms: Some(NOBODYS_MS),
+        ends: None,
     };
     const QUIET: Say = Say {
         quiet_ms: Some(QUIET_MS),
-        most_ms: Some(NOBODYS_MS),
+        ..NOTHING
     };
-    const OVER: Say = Say {
-        quiet_ms: None,
-        most_ms: Some(0),
+    /// What the quiet of these tests is set to.
+    const SET: i64 = 5_000;
+    const END: Say = Say {
+        ends: Some(SET),
+        ..NOTHING
     };
 
     /// A relay whose claims take no time, at moments in milliseconds.
@@ -135,33 +145,34 @@ mod tests {
             }
         }
 
-        fn claim(&mut self, ms: u64, found: bool, roused: bool) -> (Say, bool) {
+        fn claim(&mut self, ms: u64, found: bool, set: Option<i64>) -> (Say, bool) {
             let now = self.zero + Duration::from_millis(ms);
             let say = self.quiet.say(now);
             let went = Went {
                 began: now,
                 ended: now,
                 found,
-                roused,
+                set,
                 full: found,
             };
             (say, self.quiet.went(say, went))
         }
 
         fn finds(&mut self, ms: u64) -> Say {
-            self.claim(ms, true, false).0
+            self.claim(ms, true, None).0
         }
 
         fn finds_nothing(&mut self, ms: u64) -> (Say, bool) {
-            self.claim(ms, false, false)
+            self.claim(ms, false, None)
         }
     }
 
+    /// A relay that said so just now.
     fn quiet() -> Relay {
         let mut relay = Relay::new();
         relay.finds(0);
-        assert_eq!(relay.finds(99), SOON);
-        assert_eq!(relay.finds(100), QUIET);
+        assert_eq!(relay.finds(99), NOTHING);
+        assert_eq!(relay.claim(100, true, Some(SET)), (QUIET, false));
         relay
     }
 
@@ -173,10 +184,10 @@ mod tests {
 
     #[test]
     fn a_pause_counts_if_it_is_long() {
-        for (found, expected) in [(60, QUIET), (61, SOON)] {
+        for (found, expected) in [(60, QUIET), (61, NOTHING)] {
             let mut relay = Relay::new();
             relay.finds(0);
-            assert_eq!(relay.finds_nothing(50), (SOON, false));
+            assert_eq!(relay.finds_nothing(50), (NOTHING, false));
             relay.finds(found);
             assert_eq!(relay.finds(100), expected, "{found}");
         }
@@ -186,18 +197,27 @@ mod tests {
     fn in_the_quiet_a_relay_looks_again_and_then_ends_it_and_looks_once_more() {
         let mut relay = quiet();
         assert_eq!(relay.finds_nothing(101), (QUIET, true));
-        assert_eq!(relay.finds_nothing(103), (SOON, true));
-        assert_eq!(relay.claim(111, false, true), (OVER, true));
-        assert_eq!(relay.finds_nothing(112), (SOON, false));
-        assert_eq!(relay.finds_nothing(212), (SOON, false));
+        assert_eq!(relay.finds_nothing(103), (NOTHING, true));
+        assert_eq!(relay.claim(111, false, Some(OVER)), (END, true));
+        assert_eq!(relay.finds_nothing(112), (NOTHING, false));
+        assert_eq!(relay.finds_nothing(212), (NOTHING, false));
     }
 
     #[test]
-    fn a_quiet_that_another_ended_or_that_ran_out_is_over_too() {
+    fn a_quiet_that_another_ended_or_says_now_is_left_to_it() {
         let mut relay = quiet();
         relay.finds_nothing(101);
-        assert_eq!(relay.finds_nothing(111), (OVER, true));
-        assert_eq!(relay.finds_nothing(112), (SOON, false));
+        assert_eq!(relay.finds_nothing(111), (END, true));
+        assert_eq!(relay.finds_nothing(112), (NOTHING, false));
+    }
+
+    #[test]
+    fn a_busy_relay_in_the_quiet_of_another_falls_asleep_at_once() {
+        let mut relay = Relay::new();
+        relay.finds(0);
+        assert_eq!(relay.finds(100), QUIET);
+        assert_eq!(relay.finds_nothing(101), (QUIET, false));
+        assert_eq!(relay.finds_nothing(201), (NOTHING, false));
     }
 
     #[test]
@@ -213,10 +233,10 @@ mod tests {
     fn whoever_finds_something_while_it_ends_the_quiet_begins_anew() {
         let mut relay = quiet();
         relay.finds_nothing(101);
-        assert_eq!(relay.claim(111, true, true), (OVER, false));
-        assert_eq!(relay.finds_nothing(112), (SOON, false));
+        assert_eq!(relay.claim(111, true, Some(OVER)), (END, false));
+        assert_eq!(relay.finds_nothing(112), (NOTHING, false));
         relay.finds(113);
-        assert_eq!(relay.finds(210), SOON);
+        assert_eq!(relay.finds(210), NOTHING);
         assert_eq!(relay.finds(211), QUIET);
     }
 
@@ -226,15 +246,16 @@ mod tests {
         let at = |ms| relay.zero + Duration::from_millis(ms);
         let (one, two, nine) = (at(1), at(2), at(9));
         assert_eq!(relay.quiet.put_off(one), Duration::ZERO);
-        for (full, expected) in [(false, Duration::from_millis(2)), (true, Duration::ZERO)] {
+        let rest = Duration::from_millis(2);
+        for (full, expected) in [(false, rest), (true, Duration::ZERO)] {
             let went = Went {
                 began: one,
                 ended: two,
                 found: true,
-                roused: false,
+                set: None,
                 full,
             };
-            relay.quiet.went(SOON, went);
+            relay.quiet.went(NOTHING, went);
             assert_eq!(relay.quiet.put_off(two), expected);
             assert_eq!(relay.quiet.put_off(nine), Duration::ZERO);
         }
@@ -243,8 +264,7 @@ mod tests {
     #[test]
     fn a_quiet_of_nobody_ends_with_one_look_more() {
         let mut relay = Relay::new();
-        let looked = relay.claim(0, false, true);
-        assert_eq!(looked, (SOON, true));
-        assert_eq!(relay.finds_nothing(1), (SOON, false));
+        assert_eq!(relay.claim(0, false, Some(OVER)), (NOTHING, true));
+        assert_eq!(relay.finds_nothing(1), (NOTHING, false));
     }
 }

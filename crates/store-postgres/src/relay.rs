@@ -46,16 +46,12 @@ impl<D: Database> OutboxStore for Relaying<D> {
         } else {
             Say::default()
         };
-        let Claimed {
-            claim,
-            roused,
-            full,
-        } = self.run(Claiming { request, say }).await?;
+        let Claimed { claim, quiet, full } = self.run(Claiming { request, say }).await?;
         let went = Went {
             began,
             ended: Instant::now(),
             found: !claim.entries.is_empty() || claim.moved > 0,
-            roused,
+            set: quiet,
             full,
         };
         if listens && self.quiet(|quiet| quiet.went(say, went)) {

@@ -63,7 +63,7 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         | "add_partitions" | "heal_floors" | "upkeep_done" | "upkeep_lock" | "upkeep_turn"
         | "status_blocked" | "status_lanes" | "status_moment" | "status_stopped" | "status_topics" | "end_stops" | "dead_oldest" => vec![],
         // Claims.
-        "lease" => vec![int(version), int(-1), int(8), text("relay"), int(30_000), int(100), int(1_000), int(2_000)],
+        "lease" => vec![int(version), int(-1), int(8), text("relay"), int(30_000), int(100), int(1_000), int(2_000), int(0)],
         "promote" => vec![lanes(), int(100)],
         "read_line" => vec![ints(format!("'{{{},1,2,3,4,5,6,7}}'", one.0)), int(13), int(16 << 20), int(0), int(10_000)],
         "look_line" => vec![lanes(), of_lanes("bigint[]", "bigint", "0"), int(13), int(1_250)],

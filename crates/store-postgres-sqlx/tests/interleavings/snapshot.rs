@@ -43,10 +43,10 @@ async fn pages(s: &Scene, name: &str, types: &str, values: &str) -> i64 {
 /// What the two statements of a claim touch.
 async fn claim_pages(s: &Scene) -> (i64, i64) {
     let lease = format!(
-        "{}, -1, 8, 'pages', 30000, 100, 1000, 2000",
+        "{}, -1, 8, 'pages', 30000, 100, 1000, 2000, 0",
         POSTGRES.version()
     );
-    let types = "bigint, bigint, bigint, text, bigint, bigint, bigint, bigint";
+    let types = "bigint, bigint, bigint, text, bigint, bigint, bigint, bigint, bigint";
     let lease = pages(s, "lease", types, &lease).await;
     let lanes: Vec<String> = (0..8).map(|lane| lane.to_string()).collect();
     let read = format!("'{{{}}}', 12, 16777216, 0, 10000", lanes.join(","));

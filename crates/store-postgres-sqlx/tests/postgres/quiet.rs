@@ -4,7 +4,7 @@ use outbox_migrations::POSTGRES;
 use outbox_store::{Claim, OutboxStore};
 use outbox_store_postgres::Statements;
 use outbox_store_postgres_sqlx::{Connection, PostgresConfig, PostgresStore, WakeUp};
-use sqlx::{AssertSqlSafe, postgres::PgListener};
+use sqlx::{AssertSqlSafe, Row, postgres::PgListener};
 
 use crate::{
     schema::pool,
@@ -171,7 +171,6 @@ async fn a_busy_relay_makes_it_quiet_and_ends_that_when_it_falls_asleep() {
     let scratch = scratch().await;
     scratch.store.wake_up().await;
     make_busy(&scratch, &scratch.store).await;
-    say(&scratch, "1000").await;
     scratch.drain().await;
     fall_asleep(&scratch, &scratch.store).await;
     let mut listener = listener(&scratch).await;
@@ -189,8 +188,6 @@ async fn a_relay_that_sleeps_leaves_the_quiet_of_another_alone() {
     assert_eq!(until(&scratch).await, 1);
     scratch.store.wake_up().await;
     make_busy(&scratch, &scratch.store).await;
-    // As the busy one says it again and again.
-    say(&scratch, "1000").await;
     let said = until(&scratch).await;
     claim(&sleeper).await;
     assert_eq!(until(&scratch).await, said);
@@ -211,39 +208,55 @@ async fn a_quiet_that_no_relay_can_have_said_is_ended_by_any_that_looks() {
     }
 }
 
-/// How a claim commits that says this of the quiet.
-async fn commits(scratch: &Scratch, quiet_ms: Option<i64>, most_ms: Option<i64>) -> String {
+/// A claim that says this of the quiet: what it set it to, and how it commits.
+async fn says(
+    scratch: &Scratch,
+    quiet_ms: Option<i64>,
+    most_ms: Option<i64>,
+    ends: Option<i64>,
+) -> (Option<i64>, String) {
     let statements = Statements::new(&scratch.schema.name);
-    let lease = statements
-        .all()
-        .into_iter()
-        .find(|(name, _)| *name == "lease");
-    let lease = sqlx::query(AssertSqlSafe(lease.unwrap().1.to_string()));
+    let all = statements.all();
+    let lease = all.iter().find(|(name, _)| *name == "lease").unwrap();
+    let lease = sqlx::query(AssertSqlSafe(lease.1.to_string()));
     let lease = lease.bind(POSTGRES.version()).bind(-1_i64).bind(8_i64);
     let lease = lease.bind("relay").bind(30_000_i64).bind(100_i64);
-    let lease = lease.bind(quiet_ms).bind(most_ms);
+    let lease = lease.bind(quiet_ms).bind(most_ms).bind(ends);
     let mut tx = scratch.pool().begin().await.unwrap();
-    lease.execute(&mut *tx).await.unwrap();
+    let row = lease.fetch_one(&mut *tx).await.unwrap();
     let commits = sqlx::query_scalar("SHOW synchronous_commit");
     let commits = commits.fetch_one(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
-    commits
+    (row.get("quiet"), commits)
 }
 
 #[tokio::test]
 async fn only_a_look_that_ends_a_quiet_does_not_wait_for_the_disk() {
     let scratch = scratch().await;
-    say(&scratch, "1000").await;
-    assert_eq!(commits(&scratch, None, Some(0)).await, "off");
-    assert_eq!(commits(&scratch, None, Some(0)).await, "on");
+    let on = || "on".to_owned();
+    say(&scratch, "60000").await;
+    let said = until(&scratch).await;
+    let ended = says(&scratch, None, None, Some(said)).await;
+    assert_eq!(ended, (Some(1), "off".to_owned()));
+    let again = says(&scratch, None, None, Some(said)).await;
+    assert_eq!(again, (None, on()));
+    say(&scratch, "60000").await;
+    let said = until(&scratch).await;
     scratch.save(&[message(None, "leased")]).await;
-    say(&scratch, "1000").await;
-    assert_eq!(commits(&scratch, None, Some(0)).await, "on");
-    let (ended, _) = quiet(&scratch).await;
+    let ended = says(&scratch, None, None, Some(said)).await;
+    assert_eq!(ended, (Some(1), on()));
     scratch.save(&[message(None, "leased")]).await;
-    assert_eq!(commits(&scratch, Some(1_000), Some(2_000)).await, "on");
-    let (said, now) = quiet(&scratch).await;
-    assert!(ended == 1 && said > now, "{ended}, {said} at {now}");
+    let (set, commits) = says(&scratch, Some(60_000), None, None).await;
+    assert_eq!((set, commits), (Some(until(&scratch).await), on()));
+}
+
+#[tokio::test]
+async fn a_quiet_that_another_relay_said_since_is_left_to_it() {
+    let scratch = scratch().await;
+    say(&scratch, "60000").await;
+    let said = until(&scratch).await;
+    let other = says(&scratch, None, None, Some(said - 1)).await;
+    assert_eq!((other.0, until(&scratch).await), (None, said));
 }
 
 #[tokio::test]
@@ -252,14 +265,12 @@ async fn a_quiet_is_said_again_only_when_half_of_it_is_over() {
     for (left, moves) in [("30000", false), ("15000", false), ("-1", true)] {
         scratch.save(&[message(None, "leased")]).await;
         say(&scratch, left).await;
-        let said = until(&scratch).await;
-        commits(&scratch, Some(20_000), Some(40_000)).await;
-        assert_eq!(until(&scratch).await > said, moves, "{left}");
+        let (set, _) = says(&scratch, Some(20_000), Some(40_000), None).await;
+        assert_eq!(set.is_some(), moves, "{left}");
     }
     // What finds nothing says nothing.
     scratch.drain().await;
     say(&scratch, "-1").await;
-    let said = until(&scratch).await;
-    commits(&scratch, Some(20_000), Some(40_000)).await;
-    assert_eq!(until(&scratch).await, said);
+    let (set, _) = says(&scratch, Some(20_000), Some(40_000), None).await;
+    assert_eq!(set, None);
 }

@@ -18,8 +18,8 @@ const MOST_LEASE_MS: i64 = 365 * 24 * 3_600 * 1_000;
 /// What the first statement of a claim answers.
 pub(super) struct Seen {
     pub(super) version: i64,
-    /// Savers need not have notified, and must from now on.
-    pub(super) roused: bool,
+    /// Until when savers need not notify, if this claim said it.
+    pub(super) quiet: Option<i64>,
     /// Due work was left alone because another claim holds its lane.
     pub(super) leased_elsewhere: bool,
     /// When the first message of a lane that was not leased falls due, in milliseconds from now.
@@ -88,18 +88,19 @@ pub(super) async fn lease<S: Session>(
         Value::Int(count(request.limit.max(1))),
         Value::MaybeInt(say.quiet_ms),
         Value::MaybeInt(say.most_ms),
+        Value::MaybeInt(say.ends),
     ];
     let rows = query(session, &statements.lease, &values).await?;
     let mut seen = Seen {
         version: 0,
-        roused: false,
+        quiet: None,
         leased_elsewhere: false,
         next_due: None,
         lanes: Vec::with_capacity(rows.len()),
     };
     for mut row in rows {
         seen.version = row.maybe_int()?.unwrap_or(0);
-        seen.roused = row.flag()?;
+        seen.quiet = row.maybe_int()?;
         seen.leased_elsewhere = row.flag()?;
         seen.next_due = row.maybe_int()?;
         if let Some(lane) = row.maybe_int()? {

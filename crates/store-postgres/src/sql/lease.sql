@@ -13,9 +13,9 @@
 --
 -- What a stop of its topic set aside is never due: its block lasts until infinity, and the year 200000 is no time to come.
 --
--- quiet: until when savers need not notify, in ms since 1970. If it is more than $8 ms from now, the claim has them notify again. Otherwise, if the claim leases
--- something, it is to be $7 ms from now, and is moved before half of that is over. NULL leaves it alone. A look that changes nothing else need not wait until the
--- disk has this: what a crash takes back is found by the next look.
+-- quiet: until when savers need not notify, in ms since 1970. If it is $9, or more than $8 ms from now, the claim has them notify again. Otherwise, if the claim
+-- leases something, it is to be $7 ms from now, and is moved before half of that is over. NULL leaves it alone. Answered is what it is set to. A look that changes
+-- nothing else need not wait until the disk has this: what a crash takes back is found by the next look.
 --
 -- Each sub-select reads one entry of an index: the primary keys of lane, message and scheduled, blocked_key_until.
 WITH
@@ -181,15 +181,17 @@ SELECT
   c.version,
   (
     SELECT CASE
-      WHEN q.last_value > t.ms + $8::bigint THEN
-        setval('outbox.quiet', 1) = 1
-          AND CASE WHEN (SELECT count(*) FROM locked) = 0 THEN set_config('synchronous_commit', 'off', true) IS NOT NULL ELSE true END
+      WHEN q.last_value > t.ms + $8::bigint OR q.last_value = $9::bigint THEN
+        setval('outbox.quiet', CASE
+          WHEN (SELECT count(*) FROM locked) > 0 THEN 1
+          WHEN set_config('synchronous_commit', 'off', true) = 'off' THEN 1
+        END)
       WHEN q.last_value < t.ms + $7::bigint / 2 AND (SELECT count(*) FROM locked) > 0 THEN
-        setval('outbox.quiet', t.ms + $7::bigint) = 1
+        setval('outbox.quiet', t.ms + $7::bigint)
     END
     FROM outbox.quiet q
     CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS t
-  ) AS roused,
+  ) AS quiet,
   (SELECT count(*) FROM candidate) > 0 AND (SELECT count(*) FROM locked) = 0
     OR (SELECT count(*) FROM judged j WHERE j.leased AND j.due) > 0 AS leased_elsewhere,
   (
