@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use outbox_message::Message;
-use outbox_store::{AfterDeath, DeathReason, Outcome};
+use outbox_store::{AfterDeath, DeathReason, Entry, Outcome, ReadOn};
+use outbox_store_postgres::LANES;
 
 use crate::{
     counting::Run,
@@ -43,6 +44,66 @@ async fn p1_an_idle_store_costs_one_statement() {
     let (claim, claimed) = scratch.claim(100).await;
     assert!(claim.lanes.is_empty());
     assert_eq!(claimed, run(&["lease"]));
+}
+
+/// S17: a relay with a key that hangs pays one statement more to lock its lane and one to look at it, and one to load what it finds.
+#[tokio::test]
+async fn p1_reading_on_costs_a_fixed_number_more() {
+    let scratch = Scratch::new(Place::schema().await).await;
+    scratch.save(&messages(1, Keys::One)).await;
+    let (hangs, _) = scratch.claim(100).await;
+    let key = match &hangs.entries[0] {
+        Entry::Message(delivery) => delivery.ordering_key().unwrap(),
+        Entry::Unreadable(row) => panic!("a row cannot be read: {}", row.error),
+    };
+    let mut held = ReadOn {
+        token: hangs.lanes[0].token.clone(),
+        in_hand: vec![hangs.entries[0].position()],
+        closed: vec![key],
+    };
+    let (claim, idle) = scratch.claim_reading(100, vec![held.clone()]).await;
+    assert!(claim.entries.is_empty());
+    assert_eq!(idle, run(&["lease", "read_on", "look_line"]));
+    let beside = |n: usize| {
+        Message::new("orders", n.to_string())
+            .unwrap()
+            .with_key(format!("beside-{n}"))
+    };
+    let lane_of = |message: &Message| message.ordering_key().unwrap().lane(LANES);
+    let all = (0..).map(|n| beside(n).unwrap());
+    let mut here = all.clone().filter(|it| lane_of(it) == held.token.lane);
+    let mut elsewhere = all.filter(|it| lane_of(it) != held.token.lane);
+    for size in [1, 100] {
+        let more: Vec<Message> = here.by_ref().take(size).collect();
+        scratch.save(&more).await;
+        let (claim, read) = scratch.claim_reading(500, vec![held.clone()]).await;
+        assert_eq!(claim.entries.len(), size);
+        assert_eq!(
+            read,
+            run(&["lease", "read_on", "look_line", "load"]),
+            "{size}"
+        );
+        // They are confirmed, and not recorded yet.
+        held.in_hand
+            .extend(claim.entries.iter().map(Entry::position));
+        let more: Vec<Message> = here
+            .by_ref()
+            .take(size)
+            .chain(elsewhere.by_ref().take(size))
+            .collect();
+        scratch.save(&more).await;
+        let (claim, both) = scratch.claim_reading(500, vec![held.clone()]).await;
+        let is_here = |entry: &Entry| entry.lane() == held.token.lane;
+        assert!(claim.entries.iter().any(is_here) && !claim.entries.iter().all(is_here));
+        let expected = ["lease", "read_on", "read_line", "look_line", "load"];
+        assert_eq!(both, run(&expected), "{size}");
+        let read = claim
+            .entries
+            .iter()
+            .filter(|it| it.lane() == held.token.lane);
+        held.in_hand.extend(read.map(Entry::position));
+        scratch.settle(&claim, |_, _| Outcome::Published).await;
+    }
 }
 
 #[tokio::test]
@@ -133,7 +194,7 @@ async fn p1_notices_of_deaths_cost_one_statement_more_whatever_their_number() {
                 )),
             })
             .await;
-        let expected = ["fence", "count_failures", "bury", "save_notices"];
+        let expected = ["fence", "count_failures", "bury", "save_now"];
         assert_eq!(settled, run(&expected), "{size}");
     }
 }

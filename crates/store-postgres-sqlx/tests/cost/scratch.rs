@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use outbox_message::Message;
 use outbox_migrations::POSTGRES;
 use outbox_store::{
-    Claim, ClaimRequest, Entry, LaneFilter, LaneSettlement, OutboxStore, Outcome, Save, Settlement,
-    Target,
+    Claim, ClaimRequest, Entry, LaneFilter, LaneSettlement, OutboxStore, Outcome, ReadOn, Save,
+    Settlement, Target,
 };
 use outbox_store_postgres::Relaying;
 use outbox_store_postgres_sqlx::{Connection, PgDatabase, PostgresConfig, PostgresStore, WakeUp};
@@ -61,6 +61,10 @@ impl Scratch {
     }
 
     pub(crate) async fn claim(&self, limit: usize) -> (Claim, Run) {
+        self.claim_reading(limit, Vec::new()).await
+    }
+
+    pub(crate) async fn claim_reading(&self, limit: usize, read_on: Vec<ReadOn>) -> (Claim, Run) {
         let request = ClaimRequest {
             relay: Arc::from("relay"),
             limit,
@@ -68,7 +72,7 @@ impl Scratch {
             max_lanes: 8,
             lease: Duration::from_secs(30),
             lanes: LaneFilter::All,
-            read_on: Vec::new(),
+            read_on,
         };
         let claim = self.counted.claim(&request).await.unwrap();
         (claim, self.run())
