@@ -207,10 +207,9 @@ impl fmt::Display for Fault {
                     "message {position} was handed out without a redriven one before it (O2)"
                 )
             }
-            Self::InHand { position } => write!(
-                f,
-                "message {position} was handed out to a holder that has it, or its key, in hand (O3)"
-            ),
+            Self::InHand { position } => {
+                write!(f, "message {position}, or its key, was in hand (O3)")
+            }
             Self::Stalled { lane: Some(lane) } => {
                 write!(
                     f,
