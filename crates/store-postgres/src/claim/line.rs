@@ -314,6 +314,7 @@ mod tests {
             weight: 10,
             blocked,
             key: None,
+            left_out: false,
         }
     }
 
