@@ -4,33 +4,45 @@ use std::time::Duration;
 
 use crate::{
     Result,
-    costs::PerMessage,
+    costs::{Costs, PerMessage, ServerCosts},
     fleet::{Ended, Fleet, now},
-    server::Server,
     system::{Relaying, System},
-    template::{Fill, Templates, WORK},
+    template::Fill,
 };
+
+/// Where rounds are run: on a server, or in files.
+pub(crate) trait Ground {
+    /// What was used until some moment.
+    type Moment;
+
+    /// Makes the database of the next round, filled for a system. Returns its URL.
+    async fn lay(&mut self, system: &System, fill: Fill) -> Result<String>;
+
+    /// Where costs begin.
+    async fn moment(&self) -> Result<Self::Moment>;
+
+    /// What a server used since then, once nobody is in the database any more. Nothing where there is none.
+    async fn used(&self, since: &Self::Moment) -> Result<Option<ServerCosts>>;
+}
 
 /// What a round gave.
 #[derive(Debug)]
 pub(crate) struct Drained {
     pub(crate) messages_per_s: f64,
     pub(crate) costs: PerMessage,
-    pub(crate) ended: Ended,
 }
 
 /// Runs one round of a system until so many messages are done; all of them if that is what was filled.
 pub(crate) async fn drain(
-    server: &Server,
-    templates: &mut Templates<'_>,
+    ground: &mut impl Ground,
     system: &System,
     fill: Fill,
     how: Relaying,
     messages: u64,
 ) -> Result<Drained> {
-    let url = templates.lay(system, fill).await?;
+    let url = ground.lay(system, fill).await?;
     let mut fleet = Fleet::start(system.relays(&url, how)?)?;
-    let begin = server.moment(WORK).await?;
+    let before = ground.moment().await?;
     let began = now()?;
     fleet.go()?;
     let mut time = fleet.wait_for(messages)?;
@@ -38,18 +50,21 @@ pub(crate) async fn drain(
         time = time.max(until_recorded(system, &url, began).await?);
     }
     let ended = fleet.end()?;
-    server.wait_until_left(WORK).await?;
-    let mut costs = server.moment(WORK).await?.since(&begin);
-    costs.relay_cpu = ended.cpu.as_secs_f64();
-    #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^52")]
-    {
-        costs.peak_memory = ended.peak_memory as f64;
-    }
+    let server = ground.used(&before).await?;
     Ok(Drained {
         messages_per_s: rate(messages, time),
-        costs: costs.per_message(messages),
-        ended,
+        costs: costs(server, &ended).per_message(messages),
     })
+}
+
+/// What programs that have ended and a server used together.
+#[allow(clippy::cast_precision_loss, reason = "bytes far below 2^52")]
+pub(crate) fn costs(server: Option<ServerCosts>, ended: &Ended) -> Costs {
+    Costs {
+        server,
+        relay_cpu: ended.cpu.as_secs_f64(),
+        peak_memory: ended.peak_memory as f64,
+    }
 }
 
 /// Waits until nothing is left. No time if nothing was left at the first look: then the relays told the time themselves.

@@ -8,6 +8,7 @@
 
 mod costs;
 mod drain;
+mod files;
 mod fleet;
 mod measurement;
 mod plot;

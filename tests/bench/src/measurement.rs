@@ -64,12 +64,6 @@ impl Measurement {
             costs: None,
         }
     }
-
-    /// A figure by its name, if it was measured.
-    pub(crate) fn figure(&self, name: &str) -> Option<&Rounds> {
-        let mut figures = self.figures.iter();
-        figures.find_map(|(it, rounds)| (*it == name).then_some(rounds))
-    }
 }
 
 /// The median; of an even number of values the mean of the two in the middle. Zero for none.

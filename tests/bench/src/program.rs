@@ -1,5 +1,7 @@
-//! The programs that `run` starts: our relay, the plain queue, our writers. Each a process of its own.
+//! The programs that `run` starts: our relay, the plain queues, our writers. Each a process of its own.
 
+mod broker;
+pub(crate) mod commit;
 mod counting;
 pub(crate) mod latency;
 pub(crate) mod outbox_tables;
@@ -7,6 +9,8 @@ pub(crate) mod plain;
 pub(crate) mod relay;
 pub(crate) mod rounds;
 pub(crate) mod save;
+pub(crate) mod sqlite;
+pub(crate) mod sqlite_plain;
 mod told;
 
 use clap::Subcommand;
@@ -27,6 +31,9 @@ pub(crate) enum Program {
     /// One relay of a plain queue.
     #[command(hide = true)]
     Plain(plain::Args),
+    /// One relay of a plain queue in an SQLite file.
+    #[command(hide = true)]
+    SqlitePlain(sqlite_plain::Args),
 }
 
 impl Program {
@@ -36,6 +43,7 @@ impl Program {
             Self::Latency(args) => latency::run(args).await,
             Self::Save(args) => save::run(args).await,
             Self::Plain(args) => plain::run(args).await,
+            Self::SqlitePlain(args) => sqlite_plain::run(args).await,
         }
     }
 }

@@ -1,15 +1,15 @@
 //! What a run found: printed, as JSON, and written into a page between marks, with plots beside it.
 
-use std::{fmt::Write as _, fs, path::Path, process::Command};
+mod number;
+mod table;
+
+use std::{fs, path::Path, process::Command};
 
 use serde::Serialize;
 
-use crate::{
-    Result,
-    measurement::{Measurement, Rounds},
-    plot,
-    scenario::SCENARIOS,
-};
+pub(crate) use self::number::{number, thousands};
+
+use crate::{Result, measurement::Measurement, plot, scenario::SCENARIOS};
 
 /// A run and where it was made.
 #[derive(Debug, Serialize)]
@@ -22,11 +22,11 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(
-        postgres: &str,
+        databases: &str,
         beside: &[String],
         measurements: Vec<Measurement>,
     ) -> Result<Self> {
-        let own = format!("Postgres {postgres}, outbox {}", env!("CARGO_PKG_VERSION"));
+        let own = format!("{databases}, outbox {}", env!("CARGO_PKG_VERSION"));
         Ok(Self {
             machine: machine()?,
             versions: [own]
@@ -90,112 +90,11 @@ impl Report {
         measurements.filter(|it| it.scenario == scenario).collect()
     }
 
-    /// The tables of a scenario, if it was measured: one for all rows that have the same figures.
+    /// The tables of a scenario, if it was measured.
     fn table(&self, scenario: u8) -> Option<String> {
-        let rows = self.of(scenario);
-        let mut text = String::new();
-        for rows in rows.chunk_by(|one, next| columns(one) == columns(next)) {
-            let columns = columns(rows.first()?);
-            let aligned = " ---: |".repeat(columns.len());
-            let _ = writeln!(text, "| variant | system | {} |", columns.join(" | "));
-            let _ = writeln!(text, "| --- | --- |{aligned}");
-            for row in rows {
-                let cells = cells(row).join(" | ");
-                let _ = writeln!(text, "| {} | {} | {cells} |", row.variant, row.system);
-            }
-            text.push('\n');
-        }
+        let text = table::of(&self.of(scenario));
         (!text.is_empty()).then_some(text)
     }
-}
-
-/// The columns of throughput and its costs.
-const THROUGHPUT: [&str; 12] = [
-    "relays",
-    "batch",
-    "messages/s",
-    "lowest to highest",
-    "of the ceiling",
-    "statements",
-    "commits",
-    "WAL bytes",
-    "dead rows",
-    "relay CPU, µs",
-    "server CPU, µs",
-    "peak memory, MiB",
-];
-
-fn columns(row: &Measurement) -> Vec<&'static str> {
-    let throughput = row
-        .messages_per_s
-        .as_ref()
-        .map_or(&[] as &[_], |_| &THROUGHPUT);
-    let figures = row.figures.iter().map(|(name, _)| *name);
-    throughput.iter().copied().chain(figures).collect()
-}
-
-fn cells(row: &Measurement) -> Vec<String> {
-    let mut cells = Vec::new();
-    if let Some(rate) = &row.messages_per_s {
-        let (low, high) = rate.spread();
-        let costs = row.costs.unwrap_or_default();
-        cells = vec![
-            row.relays.to_string(),
-            row.batch.to_string(),
-            thousands(rate.median),
-            format!("{} to {}", thousands(low), thousands(high)),
-            row.ratio_to_ceiling
-                .map_or(String::new(), |it| format!("{it:.2}")),
-            format!("{:.4}", costs.statements),
-            format!("{:.4}", costs.commits),
-            number(costs.wal_bytes),
-            number(costs.dead_rows),
-            number(costs.relay_cpu_us),
-            number(costs.server_cpu_us),
-            number(costs.peak_memory_bytes / 1_048_576.0),
-        ];
-    }
-    cells.extend(row.figures.iter().map(|(_, rounds)| with_spread(rounds)));
-    cells
-}
-
-fn with_spread(rounds: &Rounds) -> String {
-    let (low, high) = rounds.spread();
-    if rounds.rounds.len() < 2 {
-        return number(rounds.median);
-    }
-    format!(
-        "{} ({} to {})",
-        number(rounds.median),
-        number(low),
-        number(high)
-    )
-}
-
-/// Three digits that count.
-fn number(it: f64) -> String {
-    if it >= 1000.0 {
-        thousands(it)
-    } else if it >= 100.0 {
-        format!("{it:.0}")
-    } else if it >= 10.0 {
-        format!("{it:.1}")
-    } else {
-        format!("{it:.2}")
-    }
-}
-
-/// A number with commas.
-pub(crate) fn thousands(it: f64) -> String {
-    let digits = format!("{it:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn machine() -> Result<String> {
@@ -226,13 +125,29 @@ fn said(program: &str, args: &[&str]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::Rounds;
 
     #[test]
-    fn numbers_are_written_for_people() {
-        assert_eq!(thousands(1_234_567.4), "1,234,567");
-        assert_eq!(thousands(12.0), "12");
-        assert_eq!(number(0.514), "0.51");
-        assert_eq!(number(23.45), "23.4");
-        assert_eq!(number(2_345.0), "2,345");
+    fn a_page_keeps_what_stands_outside_of_the_marks() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("page.md");
+        let text = "before\n<!-- scenario 12 -->old<!-- end of scenario 12 -->\nafter\n";
+        fs::write(&page, text).unwrap();
+        let mut row = Measurement::new(12, "one key", "outbox");
+        row.figures = vec![("p99, ms", Rounds::of(vec![5.0]))];
+        let report = Report {
+            machine: "2 cores".to_owned(),
+            versions: "outbox 0".to_owned(),
+            date: "2026-11-30".to_owned(),
+            measurements: vec![row],
+        };
+        report.write_page(&page).unwrap();
+        let text = fs::read_to_string(&page).unwrap();
+        assert!(text.starts_with("before\n<!-- scenario 12 -->\n\n2 cores, outbox 0, 2026-11-30."));
+        assert!(text.ends_with("|\n\n\n<!-- end of scenario 12 -->\nafter\n"));
+        assert!(!text.contains("old"));
+        assert!(folder.path().join(plot::file(12)).exists());
+        fs::write(&page, "no marks").unwrap();
+        assert!(report.write_page(&page).is_err());
     }
 }

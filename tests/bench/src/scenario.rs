@@ -1,19 +1,24 @@
 //! The scenarios, each a file: what is filled, who takes it, how often, and what must hold.
 
 mod backlogs;
+mod claims;
 mod drains;
 mod idle;
 mod latencies;
 mod memory;
 mod round_trips;
 mod snapshot;
+mod sqlite;
 mod writers;
 
 use std::collections::BTreeSet;
 
 use crate::{
-    Result, Run, drain,
+    Result, Run,
+    costs::PerMessage,
+    drain::{Drained, Ground, drain},
     measurement::{Measurement, Rounds},
+    program,
     report::Report,
     server::Server,
     system::{Peer, Relaying, System},
@@ -28,7 +33,7 @@ pub(crate) struct Scenario {
 }
 
 /// All of them.
-pub(crate) const SCENARIOS: [Scenario; 12] = [
+pub(crate) const SCENARIOS: [Scenario; 13] = [
     Scenario {
         number: 1,
         title: "One key",
@@ -72,6 +77,10 @@ pub(crate) const SCENARIOS: [Scenario; 12] = [
     Scenario {
         number: 11,
         title: "Nothing to do",
+    },
+    Scenario {
+        number: 12,
+        title: "SQLite",
     },
     Scenario {
         number: 13,
@@ -121,7 +130,9 @@ pub(crate) async fn run(run: Run) -> Result {
         bench.measure(scenario.number).await?;
         bench.templates.forget().await?;
     }
-    let report = Report::new(server.version(), &run.beside, bench.measurements)?;
+    let (postgres, sqlite) = (server.version(), program::sqlite::version().await?);
+    let databases = format!("Postgres {postgres}, SQLite {sqlite}");
+    let report = Report::new(&databases, &run.beside, bench.measurements)?;
     report.print();
     if let Some(file) = run.json {
         report.write_json(&file)?;
@@ -146,6 +157,7 @@ impl Bench<'_> {
             9 => snapshot::held(self).await,
             10 => latencies::hanging_key(self).await,
             11 => idle::four(self).await,
+            12 => sqlite::files(self).await,
             _ => memory::million(self).await,
         }
     }
@@ -164,49 +176,47 @@ impl Bench<'_> {
         }
     }
 
-    /// Runs the rounds of all contenders in turn.
+    /// How many claims are timed.
+    pub(crate) fn claims(&self) -> u32 {
+        if self.small { 20 } else { 400 }
+    }
+
+    /// So many seconds, or two in a small run.
+    pub(crate) fn seconds(&self, seconds: u32) -> u32 {
+        if self.small { 2 } else { seconds }
+    }
+
+    /// Runs the rounds of all contenders in turn, on the server.
     pub(crate) async fn compare(&mut self, what: Comparison<'_>) -> Result {
-        let mut rounds: Vec<Vec<drain::Drained>> =
-            what.contenders.iter().map(|_| Vec::new()).collect();
-        for round in 0..what.rounds {
-            for (number, (system, how)) in what.contenders.iter().enumerate() {
-                let drained = drain::drain(
-                    self.server,
-                    &mut self.templates,
-                    system,
-                    what.fill,
-                    *how,
-                    what.messages,
-                )
-                .await;
-                let drained = drained.map_err(|error| {
-                    format!("{} in \"{}\": {error}", system.name(), what.variant)
-                })?;
-                eprintln!(
-                    "  {}, round {}: {} x{} batch {}: {:.0} messages/s",
-                    what.variant,
-                    round + 1,
-                    system.name(),
-                    how.relays,
-                    how.batch,
-                    drained.messages_per_s
-                );
-                rounds[number].push(drained);
-            }
-        }
+        let rounds = what.run(&mut self.templates).await?;
+        self.take_in(&what, rounds);
+        Ok(())
+    }
+
+    /// Runs them where it is said.
+    pub(crate) async fn compare_on(
+        &mut self,
+        ground: &mut impl Ground,
+        what: Comparison<'_>,
+    ) -> Result {
+        let rounds = what.run(ground).await?;
+        self.take_in(&what, rounds);
+        Ok(())
+    }
+
+    fn take_in(&mut self, what: &Comparison<'_>, rounds: Vec<Vec<Drained>>) {
         for ((system, how), drained) in what.contenders.iter().zip(rounds) {
             let mut measurement = Measurement::new(what.scenario, what.variant, system.name());
             measurement.relays = how.relays;
             measurement.batch = how.batch;
             let costs: Vec<_> = drained.iter().map(|it| it.costs).collect();
-            measurement.costs = Some(crate::costs::median(&costs));
+            measurement.costs = Some(PerMessage::median_of(&costs));
             measurement.messages_per_s = Some(Rounds::of(
                 drained.iter().map(|it| it.messages_per_s).collect(),
             ));
             self.measurements.push(measurement);
         }
         self.rate_against(what.scenario, what.variant, System::Plain.name());
-        Ok(())
     }
 
     /// Sets the ratios of a variant against a system, with as many relays and the same batch.
@@ -230,5 +240,26 @@ impl Bench<'_> {
                 .zip(ceiling)
                 .map(|(rounds, ceiling)| rounds.median / ceiling);
         }
+    }
+}
+
+impl Comparison<'_> {
+    /// The rounds of each contender.
+    async fn run(&self, ground: &mut impl Ground) -> Result<Vec<Vec<Drained>>> {
+        let mut rounds: Vec<Vec<Drained>> = self.contenders.iter().map(|_| Vec::new()).collect();
+        for round in 1..=self.rounds {
+            for ((system, how), rounds) in self.contenders.iter().zip(&mut rounds) {
+                let drained = drain(ground, system, self.fill, *how, self.messages).await;
+                let (name, variant) = (system.name(), self.variant);
+                let drained =
+                    drained.map_err(|error| format!("{name} in \"{variant}\": {error}"))?;
+                eprintln!(
+                    "  {variant}, round {round}: {name} x{} batch {}: {:.0} messages/s",
+                    how.relays, how.batch, drained.messages_per_s
+                );
+                rounds.push(drained);
+            }
+        }
+        Ok(rounds)
     }
 }

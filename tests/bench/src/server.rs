@@ -5,7 +5,7 @@ use std::time::Duration;
 use outbox_test_servers::{Cluster, Options, Postgres};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
-use crate::{Result, costs::Costs, process};
+use crate::{Result, costs::ServerCosts, process};
 
 /// Durability is the default, which `outbox-test-servers` turns off. The rest keeps checkpoints and the limit of connections
 /// out of what is compared.
@@ -140,14 +140,13 @@ impl Server {
 
 impl Moment {
     /// What was used from an earlier moment to this one.
-    pub(crate) fn since(&self, begin: &Self) -> Costs {
-        Costs {
+    pub(crate) fn since(&self, begin: &Self) -> ServerCosts {
+        ServerCosts {
             statements: self.statements - begin.statements,
             commits: self.commits - begin.commits,
             wal_bytes: self.wal - begin.wal,
             dead_rows: self.dead_rows - begin.dead_rows,
-            server_cpu: (self.cpu - begin.cpu).as_secs_f64(),
-            ..Costs::default()
+            cpu: self.cpu.saturating_sub(begin.cpu).as_secs_f64(),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{process::Command, str::FromStr};
 
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{Connection, PgConnection, SqliteConnection};
 
 use crate::{Result, program, template::Fill};
 
-/// A system that takes messages out of a Postgres.
+/// A system that takes messages out of a Postgres, or out of an SQLite file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum System {
     /// This outbox.
@@ -16,6 +16,10 @@ pub(crate) enum System {
     Plain,
     /// The same in one transaction, which is held open while the broker is waited for.
     PlainHeld,
+    /// This outbox in a file.
+    SqliteOutbox,
+    /// The plain queue in a file.
+    SqlitePlain,
     Peer(Peer),
 }
 
@@ -66,8 +70,8 @@ pub(crate) fn own(program: &str, url: &str) -> Result<Command> {
 impl System {
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Outbox => "outbox",
-            Self::Plain => "plain",
+            Self::Outbox | Self::SqliteOutbox => "outbox",
+            Self::Plain | Self::SqlitePlain => "plain",
             Self::PlainHeld => "plain-held",
             Self::Peer(peer) => &peer.name,
         }
@@ -78,6 +82,8 @@ impl System {
         match self {
             Self::Outbox => program::outbox_tables::fill(url, fill).await,
             Self::Plain | Self::PlainHeld => program::plain::fill(url, fill).await,
+            Self::SqliteOutbox => program::sqlite::fill(url, fill).await,
+            Self::SqlitePlain => program::sqlite_plain::fill(url, fill).await,
             Self::Peer(peer) => {
                 let mut command = peer.command();
                 let (messages, keys) = (fill.messages.to_string(), fill.keys.to_string());
@@ -102,12 +108,13 @@ impl System {
                     command.args(["relay", url, &batch, &round_trip]);
                     return Ok(command);
                 }
-                Self::Outbox => own("relay", url)?,
+                Self::Outbox | Self::SqliteOutbox => own("relay", url)?,
+                Self::SqlitePlain => own("sqlite-plain", url)?,
                 Self::Plain | Self::PlainHeld => own("plain", url)?,
             };
             command.args(["--batch", &batch]);
             match self {
-                Self::Outbox => command.args(["--round-trip-ms", &round_trip]),
+                Self::Outbox | Self::SqliteOutbox => command.args(["--round-trip-ms", &round_trip]),
                 Self::PlainHeld => command.arg("--held"),
                 _ => &mut command,
             };
@@ -118,24 +125,36 @@ impl System {
 
     /// How many messages are not recorded as done. Ours and the plain queue say that a message is done when it is recorded.
     pub(crate) async fn left(&self, url: &str) -> Result<i64> {
-        let sql = match self {
+        match self {
             Self::Outbox => {
-                "SELECT (SELECT count(*) FROM outbox.message) + (SELECT count(*) FROM outbox.scheduled)"
+                count(url, "SELECT (SELECT count(*) FROM outbox.message) + (SELECT count(*) FROM outbox.scheduled)").await
             }
-            Self::Plain | Self::PlainHeld => "SELECT count(*) FROM queue",
+            Self::Plain | Self::PlainHeld => count(url, "SELECT count(*) FROM queue").await,
+            Self::SqliteOutbox => {
+                count_in_file(url, "SELECT (SELECT count(*) FROM outbox_message) + (SELECT count(*) FROM outbox_scheduled)").await
+            }
+            Self::SqlitePlain => count_in_file(url, "SELECT count(*) FROM queue").await,
             Self::Peer(peer) => {
                 let mut command = peer.command();
                 let output = command.args(["left", url]).output()?;
-                return Ok(String::from_utf8(output.stdout)?.trim().parse()?);
+                Ok(String::from_utf8(output.stdout)?.trim().parse()?)
             }
-        };
-        let mut connection = PgConnection::connect(url).await?;
-        let left = sqlx::query_scalar(AssertSqlSafe(sql))
-            .fetch_one(&mut connection)
-            .await?;
-        connection.close().await?;
-        Ok(left)
+        }
     }
+}
+
+async fn count(url: &str, sql: &'static str) -> Result<i64> {
+    let mut connection = PgConnection::connect(url).await?;
+    let count = sqlx::query_scalar(sql).fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(count)
+}
+
+async fn count_in_file(url: &str, sql: &'static str) -> Result<i64> {
+    let mut connection = SqliteConnection::connect(url).await?;
+    let count = sqlx::query_scalar(sql).fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(count)
 }
 
 #[cfg(test)]

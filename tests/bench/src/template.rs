@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Result, server::Server, system::System};
+use crate::{
+    Result,
+    costs::ServerCosts,
+    drain::Ground,
+    server::{Moment, Server},
+    system::System,
+};
 
 /// What a database is filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +35,19 @@ impl Fill {
             payload: 200,
         }
     }
+
+    /// A name for what a system makes of it, such as can be one of a database or of a file.
+    pub(crate) fn name(&self, system: &System) -> String {
+        format!(
+            "{}_{}_{}_{}_{}_{}",
+            system.name().replace(['-', ' ', ',', ':'], "_"),
+            self.messages,
+            self.keys,
+            self.waiting,
+            self.published,
+            self.payload
+        )
+    }
 }
 
 /// The databases of a run.
@@ -49,32 +68,6 @@ impl<'a> Templates<'a> {
         }
     }
 
-    /// Makes the database of the next round, filled for a system. Returns its URL.
-    pub(crate) async fn lay(&mut self, system: &System, fill: Fill) -> Result<String> {
-        let name = format!(
-            "{}_{}_{}_{}_{}_{}",
-            system.name().replace(['-', ' ', ',', ':'], "_"),
-            fill.messages,
-            fill.keys,
-            fill.waiting,
-            fill.published,
-            fill.payload
-        );
-        if self.made.insert(name.clone()) {
-            self.server
-                .execute(&format!("CREATE DATABASE {name}"))
-                .await?;
-            system.fill(&self.server.url(&name), fill).await?;
-            self.server.wait_until_left(&name).await?;
-        }
-        self.clear().await?;
-        // Copies files, and ends with a checkpoint: nothing of the fill is left to be written.
-        let copy = format!("CREATE DATABASE {WORK} TEMPLATE {name} STRATEGY FILE_COPY");
-        self.server.execute(&copy).await?;
-        self.server.execute("CHECKPOINT").await?;
-        Ok(self.server.url(WORK))
-    }
-
     /// Drops the database of the last round.
     pub(crate) async fn clear(&mut self) -> Result {
         self.server
@@ -91,5 +84,35 @@ impl<'a> Templates<'a> {
                 .await?;
         }
         Ok(())
+    }
+}
+
+impl Ground for Templates<'_> {
+    type Moment = Moment;
+
+    async fn lay(&mut self, system: &System, fill: Fill) -> Result<String> {
+        let name = fill.name(system);
+        if self.made.insert(name.clone()) {
+            self.server
+                .execute(&format!("CREATE DATABASE {name}"))
+                .await?;
+            system.fill(&self.server.url(&name), fill).await?;
+            self.server.wait_until_left(&name).await?;
+        }
+        self.clear().await?;
+        // Copies files, and ends with a checkpoint: nothing of the fill is left to be written.
+        let copy = format!("CREATE DATABASE {WORK} TEMPLATE {name} STRATEGY FILE_COPY");
+        self.server.execute(&copy).await?;
+        self.server.execute("CHECKPOINT").await?;
+        Ok(self.server.url(WORK))
+    }
+
+    async fn moment(&self) -> Result<Moment> {
+        self.server.moment(WORK).await
+    }
+
+    async fn used(&self, since: &Moment) -> Result<Option<ServerCosts>> {
+        self.server.wait_until_left(WORK).await?;
+        Ok(Some(self.moment().await?.since(since)))
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Layer {
 /// The crate that users depend on.
 pub(crate) const FACADE: &str = "outbox";
 /// The only crates that may depend on the facade, in any way.
-pub(crate) const ABOVE_FACADE: &[&str] = &["outbox-cli", "outbox-tests"];
+pub(crate) const ABOVE_FACADE: &[&str] = &["outbox-bench", "outbox-cli", "outbox-tests"];
 
 /// The only features of `serde_json`. `default` is `std`, and `std` and `alloc` change no value.
 pub(crate) const SERDE_JSON: &[&str] = &["default", "std", "alloc", "raw_value"];
@@ -168,7 +168,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         features: ALL,
     },
     // Around: the suites, the servers, the facade and what stands on it. Nothing that is built for users points at the
-    // servers: tests do, and xtask.
+    // servers: tests do, the scenarios and xtask.
     Layer {
         name: "outbox-test-servers",
         on: &[],
@@ -211,6 +211,12 @@ pub(crate) const LAYERS: &[Layer] = &[
     Layer {
         name: "outbox-tests",
         on: &[FACADE, "outbox-testkit"],
+        never: &[],
+        features: ALL,
+    },
+    Layer {
+        name: "outbox-bench",
+        on: &[FACADE, "outbox-test-servers"],
         never: &[],
         features: ALL,
     },
@@ -298,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_of_tests_are_pointed_at_by_xtask_alone() {
+    fn the_servers_of_tests_are_pointed_at_by_scenarios_and_xtask_alone() {
         let on_servers = LAYERS.iter().filter(|layer| {
             let mut on = layer.on.iter();
             on.any(|to| matches(to, "outbox-test-servers"))
         });
         let names: Vec<_> = on_servers.map(|layer| layer.name).collect();
-        assert_eq!(names, ["xtask"]);
+        assert_eq!(names, ["outbox-bench", "xtask"]);
     }
 
     #[test]

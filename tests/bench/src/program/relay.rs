@@ -1,17 +1,16 @@
 //! One relay of this outbox, with a publisher that confirms at once or after a round trip.
 
-use std::{borrow::Cow, time::Duration};
+use std::time::Duration;
 
-use async_trait::async_trait;
 use outbox::{
     Relay, RelayConfig,
-    message::Topic,
     postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp},
-    publisher::{Published, Publisher, Run},
+    sqlite::SqliteStore,
+    store::OutboxStore,
 };
 use sqlx::postgres::PgPoolOptions;
 
-use super::{counting::Counting, rounds::warm_up, told};
+use super::{broker::Broker, counting::Counting, rounds::warm_up, sqlite, told};
 use crate::Result;
 
 #[derive(Debug, clap::Args)]
@@ -36,6 +35,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result {
+    if args.url.starts_with(sqlite::SCHEME) {
+        let store = SqliteStore::open(sqlite::pool(&args.url, 3).await?).await?;
+        return relay(&args, store).await;
+    }
     let pool = PgPoolOptions::new()
         .max_connections(3)
         .min_connections(3)
@@ -51,6 +54,10 @@ pub(crate) async fn run(args: Args) -> Result {
         ..PostgresConfig::default()
     };
     let store = PostgresStore::open_with(pool, config).await?;
+    relay(&args, store).await
+}
+
+async fn relay(args: &Args, store: impl OutboxStore) -> Result {
     warm_up(&store).await?;
     let default = RelayConfig::default();
     let config = RelayConfig {
@@ -58,48 +65,12 @@ pub(crate) async fn run(args: Args) -> Result {
         concurrency: args.concurrency.unwrap_or(default.concurrency),
         ..default
     };
-    let publisher = Nowhere {
-        round_trip: Duration::from_millis(args.round_trip_ms),
-    };
+    let publisher = Broker::new(Duration::from_millis(args.round_trip_ms));
     let relay = Relay::with_config(Counting::of(store, args.trace), publisher, config)?;
     told::ready()?;
-    let report = relay.run(told::until_end()).await?;
+    let report = tokio::spawn(relay.run(told::until_end())).await??;
     if report.retried + report.dead + report.lost + report.store_errors > 0 {
         return Err(format!("not everything was published at once: {report:?}").into());
     }
     Ok(())
-}
-
-/// A broker that keeps nothing, and confirms each message of a run after a round trip, one after another.
-#[derive(Debug)]
-struct Nowhere {
-    round_trip: Duration,
-}
-
-#[async_trait]
-impl Publisher for Nowhere {
-    fn destination<'a>(&'a self, _topic: &'a Topic) -> Cow<'a, str> {
-        "nowhere".into()
-    }
-
-    fn has_one_destination(&self) -> bool {
-        true
-    }
-
-    /// A run is published within the timeout of the relay.
-    fn longest_run(&self) -> usize {
-        if self.round_trip.is_zero() {
-            usize::MAX
-        } else {
-            100
-        }
-    }
-
-    async fn publish(&self, run: Run<'_>) -> Published {
-        if !self.round_trip.is_zero() {
-            let messages = u32::try_from(run.messages.len()).unwrap_or(u32::MAX);
-            tokio::time::sleep(self.round_trip * messages).await;
-        }
-        Published::all(run)
-    }
 }

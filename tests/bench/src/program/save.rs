@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use outbox::{
     Message, Save,
+    message::PartitionKey,
     postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp},
     store::SaveOrder,
 };
@@ -121,7 +122,7 @@ async fn insert(tx: &mut PgConnection, messages: &[Message]) -> Result {
         )
         .bind(one.id.as_str())
         .bind(one.topic.as_str())
-        .bind(one.key.as_ref().map(|key| key.as_str()))
+        .bind(one.key.as_ref().map(PartitionKey::as_str))
         .bind(&one.payload[..])
         .execute(tx)
         .await?;
@@ -131,7 +132,7 @@ async fn insert(tx: &mut PgConnection, messages: &[Message]) -> Result {
     let topics: Vec<&str> = messages.iter().map(|it| it.topic.as_str()).collect();
     let keys: Vec<Option<&str>> = messages
         .iter()
-        .map(|it| it.key.as_ref().map(|key| key.as_str()))
+        .map(|it| it.key.as_ref().map(PartitionKey::as_str))
         .collect();
     let payloads: Vec<&[u8]> = messages.iter().map(|it| &it.payload[..]).collect();
     sqlx::query(

@@ -1,54 +1,53 @@
 //! Scenarios 4 and 5: what a claim costs beside a million pending messages, and beside published ones that are kept.
 
-use std::time::Instant;
+use std::time::Duration;
 
-use outbox::{
-    Save,
-    postgres_sqlx::{PostgresConfig, PostgresStore},
-    store::{Entry, OutboxStore, Outcome},
-};
+use outbox::postgres_sqlx::{PostgresConfig, PostgresStore};
 use sqlx::postgres::PgPoolOptions;
 
-use super::{Bench, Comparison, drains::relaying};
-use crate::{
-    Result,
-    measurement::{Measurement, Rounds, median, quantile},
-    program::rounds::{request, settlements, warm_up},
-    system::System,
-    template::Fill,
-};
+use super::{Bench, Comparison, claims::Claims, drains::relaying};
+use crate::{Result, drain::Ground as _, system::System, template::Fill};
 
-/// How many messages a claim takes here.
-const BATCH: usize = 100;
+/// What is small beside a million.
+const FEW: u64 = 1_000;
 
-/// 4: a million messages over ten keys, over 100,000, and behind one key that waits.
-pub(crate) async fn pending(bench: &mut Bench<'_>) -> Result {
+/// Each beside what it is compared with: a million messages over ten keys, over 100,000, and behind one key that waits.
+pub(super) fn shapes(bench: &Bench<'_>) -> [(&'static str, Fill); 6] {
     let million = bench.messages(1_000_000);
-    let few = 1_000;
-    let healthy = bench.messages(20_000);
-    let behind = |messages: u64| Fill {
-        waiting: million,
-        ..Fill::of(messages, 1_000)
-    };
-    let shapes = [
-        ("1,000 over 10 keys", Fill::of(few, 10)),
+    let healthy = Fill::of(bench.messages(20_000), 1_000);
+    [
+        ("1,000 over 10 keys", Fill::of(FEW, 10)),
         ("1,000,000 over 10 keys", Fill::of(million, 10)),
-        ("1,000 over 1,000 keys", Fill::of(few, 1_000)),
+        ("1,000 over 1,000 keys", Fill::of(FEW, 1_000)),
         ("1,000,000 over 100,000 keys", Fill::of(million, 100_000)),
-        ("20,000 over 1,000 keys", Fill::of(healthy, 1_000)),
+        ("20,000 over 1,000 keys", healthy),
         (
             "the same beside 1,000,000 behind one that waits",
-            behind(healthy),
+            Fill {
+                waiting: million,
+                ..healthy
+            },
         ),
-    ];
+    ]
+}
+
+/// How many messages of a shape are drained, if it is one that is: a fifth of a million is enough to tell a rate.
+pub(super) fn drained(bench: &Bench<'_>, fill: Fill) -> Option<u64> {
+    (fill.messages > FEW || fill.waiting > 0).then(|| fill.messages.min(bench.messages(200_000)))
+}
+
+/// 4: a million pending.
+pub(crate) async fn pending(bench: &mut Bench<'_>) -> Result {
+    let shapes = shapes(bench);
     let rounds = bench.rounds(3);
     for (variant, fill) in shapes {
         claims(bench, 4, variant, fill, rounds).await?;
         bench.templates.forget().await?;
     }
-    for (variant, fill) in shapes.into_iter().filter(|(_, fill)| fill.messages > few) {
-        // A fifth of a million is enough to tell a rate.
-        let messages = fill.messages.min(bench.messages(200_000));
+    for (variant, fill) in shapes {
+        let Some(messages) = drained(bench, fill) else {
+            continue;
+        };
         let systems = if fill.waiting > 0 {
             vec![System::Outbox]
         } else {
@@ -91,7 +90,6 @@ pub(crate) async fn retained(bench: &mut Bench<'_>) -> Result {
     Ok(())
 }
 
-/// Times claims alone. Each is settled and its messages are saved again, so that there are as many for the next one.
 async fn claims(
     bench: &mut Bench<'_>,
     scenario: u8,
@@ -99,8 +97,7 @@ async fn claims(
     fill: Fill,
     rounds: usize,
 ) -> Result {
-    let count = if bench.small { 20 } else { 400 };
-    let (mut p50, mut p99, mut settle) = (Vec::new(), Vec::new(), Vec::new());
+    let mut claims = Claims::default();
     for _ in 0..rounds {
         let url = bench.templates.lay(&System::Outbox, fill).await?;
         let pool = PgPoolOptions::new()
@@ -109,46 +106,15 @@ async fn claims(
             .connect(&url)
             .await?;
         let config = PostgresConfig {
-            retain: (fill.published > 0).then_some(std::time::Duration::from_hours(24)),
+            retain: (fill.published > 0).then_some(Duration::from_hours(24)),
             ..PostgresConfig::default()
         };
         let store = PostgresStore::open_with(pool.clone(), config).await?;
-        warm_up(&store).await?;
-        let (mut claims, mut settles) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            let began = Instant::now();
-            let claim = store.claim(&request(BATCH)).await?;
-            claims.push(began.elapsed().as_secs_f64() * 1e3);
-            let again: Vec<_> = claim
-                .entries
-                .iter()
-                .filter_map(|entry| match entry {
-                    Entry::Message(delivery) => Some(delivery.message.clone()),
-                    Entry::Unreadable(_) => None,
-                })
-                .collect();
-            let settlements = settlements(claim, &Outcome::Published);
-            let began = Instant::now();
-            store.settle(&settlements).await?;
-            settles.push(began.elapsed().as_secs_f64() * 1e3);
-            let mut tx = pool.begin().await?;
-            let saves: Vec<Save<'_>> = again.iter().map(Save::from).collect();
-            store.save_all(&mut tx, &saves).await?;
-            tx.commit().await?;
-        }
-        p50.push(quantile(&claims, 0.5));
-        p99.push(quantile(&claims, 0.99));
-        settle.push(median(&settles));
+        claims.round(&store, bench.claims()).await?;
         pool.close().await;
     }
-    let mut measurement = Measurement::new(scenario, variant, System::Outbox.name());
-    measurement.batch = BATCH;
-    measurement.figures = vec![
-        ("claim p50, ms", Rounds::of(p50)),
-        ("claim p99, ms", Rounds::of(p99)),
-        ("settlement p50, ms", Rounds::of(settle)),
-    ];
-    eprintln!("  {variant}: {:?}", measurement.figures);
-    bench.measurements.push(measurement);
+    bench
+        .measurements
+        .push(claims.measurement(scenario, variant));
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Bench;
 use crate::{
     Result,
+    drain::Ground as _,
     fleet::Fleet,
     measurement::{Measurement, Rounds},
     system::{Relaying, System},
@@ -34,7 +35,7 @@ pub(crate) async fn four(bench: &mut Bench<'_>) -> Result {
         let begin = bench.server.moment(WORK).await?;
         tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
         let costs = bench.server.moment(WORK).await?.since(&begin);
-        let cpu = (fleet.cpu()? - used).as_secs_f64();
+        let cpu = fleet.cpu()?.saturating_sub(used).as_secs_f64();
         let ended = fleet.end()?;
         bench.server.wait_until_left(WORK).await?;
         let one = |it: f64| Rounds::of(vec![it]);
@@ -49,10 +50,7 @@ pub(crate) async fn four(bench: &mut Bench<'_>) -> Result {
                 one(costs.statements / seconds / count),
             ),
             ("CPU of a relay, %", one(cpu / seconds / count * 100.0)),
-            (
-                "CPU of the server, %",
-                one(costs.server_cpu / seconds * 100.0),
-            ),
+            ("CPU of the server, %", one(costs.cpu / seconds * 100.0)),
             ("WAL bytes a second", one(costs.wal_bytes / seconds)),
             (
                 "peak memory of a relay, MiB",

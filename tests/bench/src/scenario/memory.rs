@@ -3,6 +3,7 @@
 use super::{Bench, drains::relaying};
 use crate::{
     Result,
+    drain::Ground as _,
     fleet::Fleet,
     measurement::{Measurement, Rounds},
     system::System,

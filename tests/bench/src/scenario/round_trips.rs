@@ -3,6 +3,7 @@
 use super::Bench;
 use crate::{
     Result,
+    costs::PerMessage,
     drain::drain,
     measurement::{Measurement, Rounds},
     system::{Relaying, System},
@@ -27,17 +28,8 @@ pub(crate) async fn keys(bench: &mut Bench<'_>) -> Result {
             let rounds = bench.rounds(5);
             let mut found = Vec::new();
             for _ in 0..rounds {
-                found.push(
-                    drain(
-                        bench.server,
-                        &mut bench.templates,
-                        &System::Outbox,
-                        fill,
-                        how,
-                        messages,
-                    )
-                    .await?,
-                );
+                found
+                    .push(drain(&mut bench.templates, &System::Outbox, fill, how, messages).await?);
             }
             let variant = format!("{round_trip_ms} ms, {keys} keys");
             let rates: Vec<f64> = found.iter().map(|it| it.messages_per_s).collect();
@@ -46,7 +38,7 @@ pub(crate) async fn keys(bench: &mut Bench<'_>) -> Result {
             measurement.relays = how.relays;
             measurement.batch = how.batch;
             let costs: Vec<_> = found.iter().map(|it| it.costs).collect();
-            measurement.costs = Some(crate::costs::median(&costs));
+            measurement.costs = Some(PerMessage::median_of(&costs));
             if let Some(bound) = bound {
                 let shares = rates.iter().map(|rate| rate / bound).collect();
                 measurement.figures = vec![("of the bound", Rounds::of(shares))];

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use super::Bench;
 use crate::{
     Result,
-    drain::rate,
+    drain::{Ground as _, rate},
     fleet::Fleet,
     measurement::{Measurement, Rounds},
     program::outbox_tables,
@@ -41,20 +41,20 @@ pub(crate) async fn held(bench: &mut Bench<'_>) -> Result {
     };
     let mut fleet = Fleet::start(System::Outbox.relays(&url, how)?)?;
     fleet.go()?;
-    let mut saver = PgConnection::connect(&url).await?;
+    let mut connection = PgConnection::connect(&url).await?;
     let mut saved = 0;
     for number in 1..=minutes {
         let began = Instant::now();
         let line = outbox_tables::line(messages, 5_000, 200);
         sqlx::raw_sql(AssertSqlSafe(line))
-            .execute(&mut saver)
+            .execute(&mut connection)
             .await?;
         saved += messages;
         let time = fleet.burst(saved)?;
         let rate = rate(messages, time);
         eprintln!("  minute {number}: {rate:.0} messages/s");
         let (heap, index, lanes): (f64, f64, f64) =
-            sqlx::query_as(SIZES).fetch_one(&mut saver).await?;
+            sqlx::query_as(SIZES).fetch_one(&mut connection).await?;
         let one = |it: f64| Rounds::of(vec![it]);
         let mut measurement =
             Measurement::new(9, format!("minute {number}"), System::Outbox.name());
@@ -70,7 +70,7 @@ pub(crate) async fn held(bench: &mut Bench<'_>) -> Result {
         }
     }
     fleet.end()?;
-    saver.close().await?;
+    connection.close().await?;
     holder.close().await?;
     Ok(())
 }

@@ -3,7 +3,9 @@
 use super::Bench;
 use crate::{
     Result,
-    fleet::{Ended, Fleet},
+    costs::PerMessage,
+    drain::{Ground as _, costs, rate},
+    fleet::Fleet,
     measurement::{Measurement, Rounds},
     program::save::{How, Saving},
     system::{Relaying, System, own},
@@ -57,8 +59,7 @@ pub(crate) async fn saves(bench: &mut Bench<'_>) -> Result {
     let seconds = if bench.small { 1 } else { 3 };
     for (writers, per) in [(1, 1), (16, 1), (1, 100), (16, 100)] {
         let variant = format!("{writers} writers, {per} a transaction");
-        let mut found: Vec<Vec<(f64, crate::costs::PerMessage)>> =
-            CASES.iter().map(|_| Vec::new()).collect();
+        let mut found: Vec<Vec<(f64, PerMessage)>> = CASES.iter().map(|_| Vec::new()).collect();
         for _ in 0..rounds {
             for (case, found) in CASES.iter().zip(&mut found) {
                 let round = round(bench, case, writers, per, seconds).await?;
@@ -70,7 +71,7 @@ pub(crate) async fn saves(bench: &mut Bench<'_>) -> Result {
             let mut measurement = Measurement::new(7, variant.as_str(), case.system);
             measurement.batch = per;
             let costs: Vec<_> = found.iter().map(|it| it.1).collect();
-            measurement.costs = Some(crate::costs::median(&costs));
+            measurement.costs = Some(PerMessage::median_of(&costs));
             measurement.messages_per_s = Some(Rounds::of(found.iter().map(|it| it.0).collect()));
             bench.measurements.push(measurement);
         }
@@ -85,7 +86,7 @@ async fn round(
     writers: u32,
     per: usize,
     seconds: u64,
-) -> Result<(f64, crate::costs::PerMessage)> {
+) -> Result<(f64, PerMessage)> {
     let url = bench.templates.lay(&System::Outbox, Fill::of(0, 0)).await?;
     let relays = if case.beside_relay {
         let how = Relaying {
@@ -115,19 +116,15 @@ async fn round(
     let begin = bench.server.moment(WORK).await?;
     fleet.go()?;
     fleet.wait_for(1)?;
-    let Ended {
-        cpu,
-        told,
-        peak_memory: _,
-    } = fleet.end()?;
-    let told: Saving = serde_json::from_str(told.first().ok_or("it told nothing")?)?;
-    let mut costs = bench.server.moment(WORK).await?.since(&begin);
-    costs.relay_cpu = cpu.as_secs_f64();
+    let ended = fleet.end()?;
+    let told: Saving = serde_json::from_str(ended.told.first().ok_or("it told nothing")?)?;
+    let server = bench.server.moment(WORK).await?.since(&begin);
+    let costs = costs(Some(server), &ended);
     if let Some(relays) = relays {
         relays.end()?;
     }
     bench.server.wait_until_left(WORK).await?;
-    let rate = crate::drain::rate(
+    let rate = rate(
         told.messages,
         std::time::Duration::from_secs_f64(told.seconds),
     );
