@@ -1,6 +1,9 @@
 //! What a plot shows: a panel for each figure, in it the variants, in each of them a bar for each system.
 
-use crate::measurement::{Measurement, Rounds};
+use crate::{
+    measurement::{Measurement, Rounds},
+    report::number,
+};
 
 /// Measurements that share an axis.
 #[derive(Debug, Default)]
@@ -108,6 +111,15 @@ fn label(row: &Measurement) -> String {
     format!("{}, {relays}, batch {}", row.system, row.batch)
 }
 
+/// A tick in words, no longer than it must be.
+pub(super) fn tick_label(tick: f64) -> String {
+    let text = number(tick);
+    match text.split_once('.') {
+        Some(_) => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => text,
+    }
+}
+
 /// Round numbers from zero to `top`, from four to ten of them.
 pub(super) fn ticks(top: f64) -> Vec<f64> {
     let power = 10_f64.powf((top / 4.0).log10().floor());
@@ -179,6 +191,12 @@ mod tests {
         let panels = Panel::of(&rows);
         let units: Vec<_> = panels.iter().map(|it| it.what.as_str()).collect();
         assert_eq!(units, ["claim p50, ms", "messages/s"]);
+    }
+
+    #[test]
+    fn a_tick_says_no_digits_that_are_nothing() {
+        let labels = [0.0, 0.5, 10.0, 100.0, 20_000.0].map(tick_label);
+        assert_eq!(labels, ["0", "0.5", "10", "100", "20,000"]);
     }
 
     #[test]
