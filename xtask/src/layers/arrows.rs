@@ -119,7 +119,9 @@ mod tests {
         ];
         assert_eq!(
             offences(&packages),
-            ["outbox-store-memory -> outbox: only outbox-cli and outbox-tests stand on the facade"]
+            [
+                "outbox-store-memory -> outbox: only outbox-bench and outbox-cli and outbox-tests stand on the facade"
+            ]
         );
     }
 
