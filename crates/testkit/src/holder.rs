@@ -1,6 +1,6 @@
 //! A relay that holds a lane and reads it on, as cases see it: by payload.
 
-use outbox_message::Position;
+use outbox_message::{Delivery, Position};
 use outbox_store::{ClaimRequest, LaneFilter, LaneSettlement, Outcome, ReadOn, Settlement};
 
 use crate::{
@@ -49,9 +49,7 @@ impl Holder {
         ReadOn {
             token: self.first.token().clone(),
             in_hand: positions.filter(unrecorded).collect(),
-            closed: open
-                .filter_map(|delivery| delivery.ordering_key())
-                .collect(),
+            closed: open.filter_map(Delivery::ordering_key).collect(),
         }
     }
 

@@ -77,11 +77,11 @@ impl<H: Harness> World<H> {
         };
         let leases = judged(self.model.claimed(&to_judge(&request), &report));
         let now = self.model.now();
-        let leased = |lane: Lane| taken.claim.lanes.iter().any(|it| it.token.lane == lane);
+        let is_new = |lane: Lane| taken.claim.lanes.iter().any(|it| it.token.lane == lane);
         for (lane, asked) in lanes.iter().zip(&request.read_on) {
             let held = &mut self.held[*lane];
             let messages: Vec<_> = of_lane(held.token.lane).cloned().collect();
-            if messages.is_empty() || leased(held.token.lane) {
+            if messages.is_empty() || is_new(held.token.lane) {
                 continue;
             }
             let in_hand = asked.in_hand.iter().map(|position| position.0).collect();
