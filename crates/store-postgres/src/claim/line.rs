@@ -111,6 +111,10 @@ impl Work<'_> {
             }
             read.entry(lane).or_default().push(found);
         }
+        // They come in order, though nothing makes them.
+        for rows in read.values_mut() {
+            rows.sort_unstable_by_key(|row| row.position);
+        }
         Ok(read)
     }
 

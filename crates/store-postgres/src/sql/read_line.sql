@@ -6,91 +6,86 @@
 --
 -- A line whose first $2 messages are all of one key is looked at further on, $5 rows a claim and less once much is known, for a message of another: so its key is found to be busy long
 -- before that message's turn, and each row is looked at about once (lane.ahead).
+--
+-- That is decided from the first and the last of these $2 messages and the first that is not of the same key, so that rows are not kept for it: they go out as they are
+-- read. They come lane by lane in order, as long as the plan is what it is; who reads them puts them in order.
 WITH
-  line AS MATERIALIZED (
+  held AS MATERIALIZED (
     SELECT
-      g.number AS lane_number,
+      g.number,
       l.lane,
       l.epoch,
       l.ahead,
-      l.marked,
-      r.waits IS NULL AND (r.bytes <= $3 OR (g.number = 1 AND r.number = 1)) AS whole,
-      r.*
+      l.floor,
+      (SELECT true FROM outbox.start_mark s WHERE s.lane = l.lane LIMIT 1) AS marked
     FROM unnest($1::bigint[]) WITH ORDINALITY AS g (lane, number)
     CROSS JOIN LATERAL (
-      SELECT
-        l.lane,
-        l.epoch,
-        l.ahead,
-        l.floor,
-        (SELECT true FROM outbox.start_mark s WHERE s.lane = l.lane LIMIT 1) AS marked
+      SELECT *
       FROM outbox.lane l
       WHERE l.lane = g.lane::smallint
       ORDER BY l.lane DESC, l.epoch DESC
       LIMIT 1
     ) AS l
-    CROSS JOIN LATERAL (
-      SELECT
-        w.*,
-        sum(CASE WHEN w.waits IS NULL THEN w.weight ELSE 0 END) OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS bytes,
-        row_number() OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS number
-      FROM (
-        SELECT
-          m.position,
-          m.topic,
-          m.key,
-          m.id,
-          m.headers,
-          m.content_type,
-          m.attempts,
-          m.tries,
-          m.payload,
-          CASE
-            WHEN (
-              SELECT true
-              FROM outbox.blocked_key b
-              WHERE b.topic = m.topic
-                AND b.key = m.key
-                AND b.lane = m.lane
-            ) THEN 'key'
-            WHEN (
-              SELECT true
-              FROM outbox.topic_state t
-              WHERE t.topic = m.topic
-                AND t.until > now()
-                AND CASE WHEN m.key IS NULL THEN t.probe IS DISTINCT FROM m.position ELSE m.lane = outbox.lane_of(m.topic, m.key) END
-            ) THEN 'topic'
-          END AS waits,
-          octet_length(m.payload)
-            + coalesce(octet_length(m.headers::text), 0)
-            + octet_length(m.id)
-            + octet_length(m.topic)
-            + coalesce(octet_length(m.key), 0)
-            + coalesce(octet_length(m.content_type), 0) AS weight
-        FROM outbox.message m
-        WHERE m.lane = l.lane
-          AND m.position >= l.floor
-        ORDER BY m.lane, m.position
-        LIMIT $2
-      ) AS w
-    ) AS r
   ),
   lone AS MATERIALIZED (
     SELECT
-      i.lane,
-      min(i.epoch) AS epoch,
-      max(i.position) AS last,
-      greatest(min(i.ahead), max(i.position)) AS known,
-      min(i.topic) AS topic,
-      min(i.key) AS key
-    FROM line i
+      h.lane,
+      h.epoch,
+      f.topic,
+      f.key,
+      f.last,
+      greatest(h.ahead, f.last) AS known
+    FROM held h
+    CROSS JOIN LATERAL (
+      SELECT
+        m.topic,
+        m.key,
+        (
+          SELECT n.position
+          FROM outbox.message n
+          WHERE n.lane = h.lane
+            AND n.position >= h.floor
+          ORDER BY n.lane, n.position
+          OFFSET $2 - 1
+          LIMIT 1
+        ) AS last
+      FROM outbox.message m
+      WHERE m.lane = h.lane
+        AND m.position >= h.floor
+      ORDER BY m.lane, m.position
+      LIMIT 1
+    ) AS f
     WHERE $4 = 0
-    GROUP BY i.lane
-    HAVING count(*) >= $2
-      AND count(i.key) = count(*)
-      AND min(i.key) = max(i.key)
-      AND min(i.topic) = max(i.topic)
-      AND count(i.waits) = 0
+      AND f.key IS NOT NULL
+      AND (
+        SELECT true
+        FROM (
+          SELECT n.topic, n.key
+          FROM outbox.message n
+          WHERE n.lane = h.lane
+            AND n.position >= h.floor
+          ORDER BY n.lane, n.position
+          LIMIT $2
+        ) AS n
+        WHERE n.topic <> f.topic
+          OR n.key IS DISTINCT FROM f.key
+        LIMIT 1
+      ) IS NULL
+      AND f.last IS NOT NULL
+      AND (
+        SELECT true
+        FROM outbox.blocked_key b
+        WHERE b.topic = f.topic
+          AND b.key = f.key
+          AND b.lane = h.lane
+      ) IS NULL
+      AND (
+        SELECT true
+        FROM outbox.topic_state t
+        WHERE t.topic = f.topic
+          AND t.until > now()
+          AND h.lane = outbox.lane_of(f.topic, f.key)
+      ) IS NULL
   ),
   further AS MATERIALIZED (
     SELECT
@@ -120,30 +115,78 @@ WITH
     WHERE l.lane = f.lane
       AND l.epoch = f.epoch
       AND l.ahead <> f.ahead
+  ),
+  judged AS MATERIALIZED (
+    SELECT h.*, coalesce((SELECT f.other FROM further f WHERE f.lane = h.lane), false) AS busy
+    FROM held h
   )
 SELECT
-  i.lane,
-  i.position,
-  i.waits IS NOT NULL,
-  i.waits = 'topic',
-  i.weight,
-  coalesce((SELECT f.other FROM further f WHERE f.lane = i.lane), false) AS busy,
-  CASE WHEN i.whole THEN i.id END AS id,
-  i.topic,
-  i.key,
-  CASE WHEN i.whole THEN i.headers END AS headers,
-  CASE WHEN i.whole THEN i.content_type END AS content_type,
-  i.attempts,
-  i.tries,
+  h.lane,
+  r.position,
+  r.waits IS NOT NULL,
+  r.waits = 'topic',
+  r.weight,
+  h.busy,
+  CASE WHEN r.waits IS NULL AND (r.bytes <= $3 OR (h.number = 1 AND r.number = 1)) THEN r.id END AS id,
+  r.topic,
+  r.key,
+  CASE WHEN r.waits IS NULL AND (r.bytes <= $3 OR (h.number = 1 AND r.number = 1)) THEN r.headers END AS headers,
+  CASE WHEN r.waits IS NULL AND (r.bytes <= $3 OR (h.number = 1 AND r.number = 1)) THEN r.content_type END AS content_type,
+  r.attempts,
+  r.tries,
   CASE
-    WHEN i.marked THEN (
+    WHEN h.marked THEN (
       SELECT count(*)
       FROM outbox.start_mark s
-      WHERE s.lane = i.lane
-        AND s.position = i.position
+      WHERE s.lane = h.lane
+        AND s.position = r.position
     )
     ELSE 0
   END AS starts,
-  CASE WHEN i.whole THEN i.payload END AS payload
-FROM line i
-ORDER BY i.lane_number, i.position
+  CASE WHEN r.waits IS NULL AND (r.bytes <= $3 OR (h.number = 1 AND r.number = 1)) THEN r.payload END AS payload
+FROM judged h
+CROSS JOIN LATERAL (
+  SELECT
+    w.*,
+    sum(CASE WHEN w.waits IS NULL THEN w.weight ELSE 0 END) OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS bytes,
+    row_number() OVER (ORDER BY w.position ROWS UNBOUNDED PRECEDING) AS number
+  FROM (
+    SELECT
+      m.position,
+      m.topic,
+      m.key,
+      m.id,
+      m.headers,
+      m.content_type,
+      m.attempts,
+      m.tries,
+      m.payload,
+      CASE
+        WHEN (
+          SELECT true
+          FROM outbox.blocked_key b
+          WHERE b.topic = m.topic
+            AND b.key = m.key
+            AND b.lane = m.lane
+        ) THEN 'key'
+        WHEN (
+          SELECT true
+          FROM outbox.topic_state t
+          WHERE t.topic = m.topic
+            AND t.until > now()
+            AND CASE WHEN m.key IS NULL THEN t.probe IS DISTINCT FROM m.position ELSE m.lane = outbox.lane_of(m.topic, m.key) END
+        ) THEN 'topic'
+      END AS waits,
+      octet_length(m.payload)
+        + coalesce(octet_length(m.headers::text), 0)
+        + octet_length(m.id)
+        + octet_length(m.topic)
+        + coalesce(octet_length(m.key), 0)
+        + coalesce(octet_length(m.content_type), 0) AS weight
+    FROM outbox.message m
+    WHERE m.lane = h.lane
+      AND m.position >= h.floor
+    ORDER BY m.lane, m.position
+    LIMIT $2
+  ) AS w
+) AS r
