@@ -88,6 +88,14 @@ impl Command {
             _ => "warn",
         }
     }
+
+    /// How many threads the command is to run on, if that matters.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        match self {
+            Self::Relay(args) => Some(args.threads()),
+            _ => None,
+        }
+    }
 }
 
 /// The store, for every command that has one.

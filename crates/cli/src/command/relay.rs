@@ -66,8 +66,18 @@ pub(crate) struct RelayArgs {
     /// Stop gracefully after this time
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
+    /// Threads that relay and talk to brokers; more than one costs more work a message, and takes more processors
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, help_heading = "Settings")]
+    threads: usize,
     #[command(flatten)]
     options: RelayOptions,
+}
+
+impl RelayArgs {
+    /// How many threads the program is to have.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
 }
 
 /// Why the relay ended.
