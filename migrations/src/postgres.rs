@@ -60,6 +60,12 @@ pub const POSTGRES: Schema = Schema {
             sql: include_str!("../postgres/0008_quiet.sql"),
             down: include_str!("../postgres/0008_quiet.down.sql"),
         },
+        Migration {
+            version: 9,
+            name: "rows checked by one function",
+            sql: include_str!("../postgres/0009_rows.sql"),
+            down: include_str!("../postgres/0009_rows.down.sql"),
+        },
     ],
 };
 

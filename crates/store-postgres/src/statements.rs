@@ -62,7 +62,6 @@ statements! {
     fence,
     fence_keep,
     free_keys,
-    save_notices,
     schedule,
     take_marks_back,
     // Leases.
@@ -85,6 +84,7 @@ statements! {
     pending,
     save,
     save_all,
+    save_now,
     // Upkeep.
     add_partitions,
     drop_partitions,

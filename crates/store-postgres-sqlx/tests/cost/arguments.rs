@@ -100,10 +100,6 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "block_keys" => vec![ints(&line.lanes), texts(&line.topics), texts(&line.keys), ints(&line.positions), each("bigint[]", "bigint", "1000")],
         "complete_care" => vec![lanes(), of_lanes("bigint[]", "bigint", "1")],
         "take_marks_back" => vec![ints(&line.lanes), ints(&line.positions), each("text[]", "text", "'gone'")],
-        "save_notices" => vec![
-            ints(&line.lanes), ids(&line.ids), texts(&line.topics), texts(&line.keys), each("text[]", "text", "NULL"), each("text[]", "text", "NULL"),
-            each("bytea[]", "bytea", "''"), flag(false), text("outbox"),
-        ],
         // Leases.
         "extend" => vec![lanes(), of_lanes("bigint[]", "bigint", "0"), of_lanes("text[]", "text", "'holder'"), int(30_000)],
         "start_mark" => vec![int(one.0), int(0), text("holder"), int(one.1)],
@@ -124,6 +120,10 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
             ints(&line.lanes), ids(&line.ids), texts(&line.topics), texts(&line.keys), each("text[]", "text", "NULL"), each("text[]", "text", "NULL"),
             each("bytea[]", "bytea", "''"), each("bigint[]", "bigint", "1000"), each("bigint[]", "bigint", "NULL"), each("bigint[]", "bigint", "NULL"),
             flag(false), text("outbox"),
+        ],
+        "save_now" => vec![
+            ints(&line.lanes), ids(&line.ids), texts(&line.topics), texts(&line.keys), each("text[]", "text", "NULL"), each("text[]", "text", "NULL"),
+            each("bytea[]", "bytea", "''"), flag(false), text("outbox"),
         ],
         // The inbox.
         "inbox_once" | "inbox_forget" => vec![text("billing"), text("handled-1")],

@@ -45,12 +45,13 @@ const BATCHES: [&str; 3] = ["begin", "begin_migration", "begin_read"];
 const LISTS_ALL: &str = "pending";
 
 /// In the transaction of whoever saves or handles, with that one's settings.
-const SAVES: [&str; 5] = [
+const SAVES: [&str; 6] = [
     "inbox_forget",
     "inbox_once",
     "lock_order",
     "save",
     "save_all",
+    "save_now",
 ];
 
 /// In transactions that only read, for people.

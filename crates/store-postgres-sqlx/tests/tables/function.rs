@@ -200,56 +200,6 @@ async fn c4_what_breaks_a_limit_is_refused_with_a_hint() {
 }
 
 #[tokio::test]
-async fn c4_a_row_of_any_other_program_is_checked_by_the_tables() {
-    let scratch = Scratch::new().await;
-    for (columns, values, constraint) in [
-        ("lane, id, topic", "0, '', 't'", "message_id_check"),
-        ("lane, id, topic", "0, 'i', E'a\\tb'", "message_topic_check"),
-        ("lane, id, topic", "64, 'i', 't'", "message_lane_check"),
-        (
-            "lane, id, topic, key",
-            "outbox.lane_of('t', 'k') # 1::smallint, 'i', 't', 'k'",
-            "message_lane_of_key",
-        ),
-        (
-            "lane, id, topic, key",
-            "outbox.lane_of('t', ''), 'i', 't', ''",
-            "message_key_check",
-        ),
-        (
-            "lane, id, topic, headers",
-            "0, 'i', 't', '{}'",
-            "message_headers_check",
-        ),
-        (
-            "lane, id, topic, headers",
-            "0, 'i', 't', '[[\"a\"]]'",
-            "message_headers_check",
-        ),
-        (
-            "lane, id, topic, headers",
-            "0, 'i', 't', '[[\"a\", null]]'",
-            "message_headers_check",
-        ),
-        (
-            "lane, id, topic, content_type",
-            "0, 'i', 't', ''",
-            "message_content_type_check",
-        ),
-    ] {
-        let insert =
-            format!("INSERT INTO outbox.message ({columns}, payload) VALUES ({values}, '')");
-        let inserted = scratch
-            .schema
-            .pool
-            .execute(sqlx::raw_sql(scratch.schema.sql(&insert)))
-            .await;
-        let error = inserted.unwrap_err().into_database_error().unwrap();
-        assert_eq!(error.constraint(), Some(constraint), "{insert}: {error}");
-    }
-}
-
-#[tokio::test]
 async fn c3_a_second_message_of_an_id_is_a_duplicate_within_its_time() {
     let scratch = Scratch::new().await;
     let save = "SELECT coalesce(outbox.save('t', 'x', id => 'one', once => '1 hour'), 0)";

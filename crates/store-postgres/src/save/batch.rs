@@ -61,6 +61,8 @@ struct Batch<'a, 'b> {
     after: Vec<Option<i64>>,
     /// At what time a message is due.
     at: Vec<Option<i64>>,
+    /// Whether any is idempotent or for later.
+    any_special: bool,
     answers: Vec<&'b mut Saved>,
     bytes: usize,
 }
@@ -89,6 +91,7 @@ impl<'a, 'b> Batch<'a, 'b> {
             Some(Due::AtUnixMs(at)) => Some(at.clamp(0, LAST_MS)),
             _ => None,
         });
+        self.any_special |= save.once.is_some() || save.due.is_some();
         self.answers.push(answer);
         self.bytes += message.weight();
     }
@@ -105,7 +108,7 @@ impl<'a, 'b> Batch<'a, 'b> {
             return Ok(());
         }
         let headers: Vec<Option<&str>> = batch.headers.iter().map(Option::as_deref).collect();
-        let values = [
+        let mut values = vec![
             Value::MaybeInts(&batch.lanes),
             Value::Texts(&batch.ids),
             Value::Texts(&batch.topics),
@@ -113,13 +116,22 @@ impl<'a, 'b> Batch<'a, 'b> {
             Value::Texts(&batch.content_types),
             Value::Texts(&headers),
             Value::ManyBytes(&batch.payloads),
-            Value::MaybeInts(&batch.once),
-            Value::MaybeInts(&batch.after),
-            Value::MaybeInts(&batch.at),
+        ];
+        let statement = if batch.any_special {
+            values.extend([
+                Value::MaybeInts(&batch.once),
+                Value::MaybeInts(&batch.after),
+                Value::MaybeInts(&batch.at),
+            ]);
+            &statements.save_all
+        } else {
+            &statements.save_now
+        };
+        values.extend([
             Value::Flag(notifies(config)),
             Value::Text(Some(config.schema.as_str())),
-        ];
-        let rows = query(session, &statements.save_all, &values).await?;
+        ]);
+        let rows = query(session, statement, &values).await?;
         if rows.len() != batch.answers.len() {
             return Err(UnexpectedRow("a position for each message").into());
         }

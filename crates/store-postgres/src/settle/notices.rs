@@ -68,7 +68,7 @@ async fn insert<S: Session>(
         Value::Flag(notifies(config)),
         Value::Text(Some(config.schema.as_str())),
     ];
-    query(session, &statements.save_notices, &values).await?;
+    query(session, &statements.save_now, &values).await?;
     Ok(())
 }
 

@@ -1,4 +1,5 @@
--- Notices of deaths into the line, at positions drawn in the order given. Without a key a notice goes into any lane. Unlike save_all.sql it needs no right on saved_id.
+-- Messages into the line, at positions that are drawn in the order given and answered in it: unnest gives its rows in the order of the arrays, and nothing between it
+-- and the insert changes that. Without a key a message goes into any lane. Unlike save_all.sql it needs no right on saved_id.
 -- $8 says whether relays that listen are told of $9, unless they look all the time anyway (quiet); the server does so once for all saves of a transaction.
 INSERT INTO outbox.message (position, lane, id, topic, key, content_type, headers, payload)
 SELECT
@@ -10,12 +11,8 @@ SELECT
   u.content_type,
   u.headers::json,
   u.payload
-FROM (
-  SELECT *
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
-    WITH ORDINALITY AS u (lane, id, topic, key, content_type, headers, payload, n)
-  ORDER BY u.n
-) AS u
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+  AS u (lane, id, topic, key, content_type, headers, payload)
 RETURNING
   position,
   CASE WHEN $8::boolean THEN (
