@@ -2,7 +2,7 @@
 
 /// Three digits that count.
 pub(crate) fn number(it: f64) -> String {
-    if it >= 1000.0 {
+    if it >= 999.5 {
         thousands(it)
     } else if it >= 100.0 {
         format!("{it:.0}")
@@ -37,5 +37,6 @@ mod tests {
         assert_eq!(number(0.514), "0.51");
         assert_eq!(number(23.45), "23.4");
         assert_eq!(number(2_345.0), "2,345");
+        assert_eq!(number(999.9), "1,000");
     }
 }
