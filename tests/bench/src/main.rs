@@ -24,6 +24,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
+use tokio::runtime::Builder;
 
 /// As in the program `outbox`.
 #[global_allocator]
@@ -71,17 +72,27 @@ pub(crate) struct Run {
     page: Option<PathBuf>,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Run(run) => scenario::run(run).await,
-        Command::Program(program) => program.run().await,
-    };
-    match done {
+fn main() -> ExitCode {
+    match start(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Relays have one thread, as in the program `outbox`.
+fn start(command: Command) -> Result {
+    let mut builder = match &command {
+        Command::Program(program) if program.relays() => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    let runtime = builder.enable_all().build()?;
+    runtime.block_on(async {
+        match command {
+            Command::Run(run) => scenario::run(run).await,
+            Command::Program(program) => program.run().await,
+        }
+    })
 }

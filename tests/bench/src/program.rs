@@ -37,6 +37,11 @@ pub(crate) enum Program {
 }
 
 impl Program {
+    /// Whether it does nothing but to relay.
+    pub(crate) fn relays(&self) -> bool {
+        matches!(self, Self::Relay(_) | Self::Plain(_) | Self::SqlitePlain(_))
+    }
+
     pub(crate) async fn run(self) -> Result {
         match self {
             Self::Relay(args) => relay::run(args).await,

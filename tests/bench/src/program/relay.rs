@@ -68,7 +68,7 @@ async fn relay(args: &Args, store: impl OutboxStore) -> Result {
     let publisher = Broker::new(Duration::from_millis(args.round_trip_ms));
     let relay = Relay::with_config(Counting::of(store, args.trace), publisher, config)?;
     told::ready()?;
-    let report = tokio::spawn(relay.run(told::until_end())).await??;
+    let report = relay.run(told::until_end()).await?;
     if report.retried + report.dead + report.lost + report.store_errors > 0 {
         return Err(format!("not everything was published at once: {report:?}").into());
     }
