@@ -262,12 +262,12 @@ impl Driver {
             }
         }
         match result {
-            Ok(claim) => self.took(asked, under_way, claim),
-            Err(error) => self.claim_failed(under_way, error),
+            Ok(claim) => self.took(asked, &under_way, claim),
+            Err(error) => self.claim_failed(&under_way, error),
         }
     }
 
-    fn took(&mut self, asked: Asked, under_way: UnderWay, claim: Claim) {
+    fn took(&mut self, asked: Asked, under_way: &UnderWay, claim: Claim) {
         self.store_answered();
         let now = Instant::now();
         if self.claiming.in_a_row >= DATABASE_FAILS {
@@ -290,7 +290,7 @@ impl Driver {
         } else {
             self.claiming.hurry();
         }
-        self.admit(asked, &under_way, claim);
+        self.admit(asked, under_way, claim);
     }
 
     fn holder(&mut self, token: &LaneToken) -> Option<&mut Held> {
@@ -333,7 +333,7 @@ impl Driver {
         }
     }
 
-    fn claim_failed(&mut self, under_way: UnderWay, error: StoreError) {
+    fn claim_failed(&mut self, under_way: &UnderWay, error: StoreError) {
         let now = Instant::now();
         match under_way.alone {
             None => self.claiming.alone = Some(Alone::all_of(Lane(0))),
