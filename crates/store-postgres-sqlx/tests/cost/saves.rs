@@ -36,13 +36,13 @@ async fn p1_a_save_costs_one_statement_for_any_number_of_messages() {
     let scratch = Scratch::new(Place::schema().await).await;
     let once = Some(Duration::from_mins(1));
     for (once, order, single, several) in [
-        (None, SaveOrder::Position, &["save"][..], &["save_all"][..]),
+        (None, SaveOrder::Position, &["save"][..], &["save_now"][..]),
         (once, SaveOrder::Position, &["save_all"], &["save_all"]),
         (
             None,
             SaveOrder::Commit,
             &["lock_order", "save"],
-            &["lock_order", "save_all"],
+            &["lock_order", "save_now"],
         ),
     ] {
         for size in [1, 2, 10, 100, 500] {
