@@ -16,7 +16,7 @@ use serde::Serialize;
 use self::options::RelayOptions;
 use crate::{
     args::{StoreArgs, WakeUpArgs, duration},
-    command::status::retrying,
+    command::{save::at_least_one, status::retrying},
     exit::Exit,
     failure::Failure,
     output::Output,
