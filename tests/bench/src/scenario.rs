@@ -99,6 +99,11 @@ pub(crate) async fn run(run: Run) -> Result {
         return Err(format!("there is no scenario {unknown}; there are {known:?}").into());
     }
     let server = Server::start().await?;
+    let databases = format!(
+        "Postgres {}, SQLite {}",
+        server.version(),
+        program::sqlite::version().await?
+    );
     let mut bench = Bench {
         templates: Templates::new(&server),
         server: &server,
@@ -113,17 +118,16 @@ pub(crate) async fn run(run: Run) -> Result {
         eprintln!("scenario {}: {}", scenario.number, scenario.title);
         bench.measure(scenario.number).await?;
         bench.templates.forget().await?;
+        // Whatever stops the next one, this one is written.
+        let report = Report::new(&databases, &run.beside, bench.measurements.clone())?;
+        if let Some(file) = &run.json {
+            report.write_json(file)?;
+        }
+        if let Some(page) = &run.page {
+            report.write_page(page)?;
+        }
     }
-    let (postgres, sqlite) = (server.version(), program::sqlite::version().await?);
-    let databases = format!("Postgres {postgres}, SQLite {sqlite}");
-    let report = Report::new(&databases, &run.beside, bench.measurements)?;
-    report.print();
-    if let Some(file) = run.json {
-        report.write_json(&file)?;
-    }
-    if let Some(page) = run.page {
-        report.write_page(&page)?;
-    }
+    Report::new(&databases, &run.beside, bench.measurements)?.print();
     Ok(())
 }
 
