@@ -179,8 +179,9 @@ async fn play_hanging() {
     let place = Place::of_parent(&env::var(SCHEMA).unwrap()).await;
     let config = RelayConfig {
         name: env::var(PART).unwrap().into(),
-        // It takes no more than eight of the forty lanes, and keeps them.
+        // It takes no more than nine of the forty lanes, with what it claims ahead, and keeps them.
         concurrency: 8,
+        max_lanes: 3,
         lease: Duration::from_hours(1),
         publish_timeout: Duration::from_mins(30),
         ..RelayConfig::default()
