@@ -3,7 +3,9 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    env, fs,
+    env,
+    fs::{self, File},
+    path::Path,
     process::{Child, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -93,8 +95,16 @@ fn survives(blow: impl Fn(&Place, &mut Vec<Child>, &dyn Fn() -> Child, &mut StdR
     let (size, mut random) = (Size::chosen(), random());
     let place = Place::on_postgres();
     place.run(&["migrate"], "").expect(0);
-    let start = || relay(&place, &size);
+    let started = AtomicUsize::new(0);
+    let start = || {
+        let log = place.path(&format!(
+            "relay-{}.log",
+            started.fetch_add(1, Ordering::Relaxed)
+        ));
+        relay(&place, &size, &log)
+    };
     let mut relays: Vec<Child> = (0..RELAYS).map(|_| start()).collect();
+    wait_for_relays(&place, &mut relays);
     let saved = AtomicUsize::new(0);
     let blows = thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -103,10 +113,7 @@ fn survives(blow: impl Fn(&Place, &mut Vec<Child>, &dyn Fn() -> Child, &mut StdR
         }
         let mut blows = 0;
         while wait(&place, &size, blows, &mut random) {
-            for relay in &mut relays {
-                let ended = relay.try_wait().unwrap();
-                assert!(ended.is_none(), "a relay ended with {}", ended.unwrap());
-            }
+            expect_running(&place, &mut relays);
             blow(&place, &mut relays, &start, &mut random);
             blows += 1;
         }
@@ -144,7 +151,7 @@ fn application(place: &Place) -> String {
     format!("relays of {}", place.schema().name).replace(' ', "-")
 }
 
-fn relay(place: &Place, size: &Size) -> Child {
+fn relay(place: &Place, size: &Size, log: &Path) -> Child {
     let store = format!("{}?application_name={}", place.store(), application(place));
     let options = ["--lease", size.lease, "--careful-limit", size.careful_limit];
     place
@@ -152,10 +159,36 @@ fn relay(place: &Place, size: &Size) -> Child {
         .args(options)
         .args(["--poll-max", "100ms"])
         .env("OUTBOX_STORE", store)
-        .env("RUST_LOG", "error")
+        .env("RUST_LOG", "outbox_engine=info")
         .stdout(Stdio::null())
+        .stderr(File::create(log).unwrap())
         .spawn()
         .unwrap()
+}
+
+/// A program that cannot reach its store when it starts ends, and is started again by who runs it. A relay that has started
+/// goes on by itself.
+fn wait_for_relays(place: &Place, relays: &mut [Child]) {
+    while logs(place).matches("the relay starts").count() < RELAYS {
+        expect_running(place, relays);
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn expect_running(place: &Place, relays: &mut [Child]) {
+    for relay in relays {
+        if let Some(ended) = relay.try_wait().unwrap() {
+            panic!("a relay ended with {ended}: {}", logs(place));
+        }
+    }
+}
+
+/// What all relays have said.
+fn logs(place: &Place) -> String {
+    let names = (0..).map(|number| place.path(&format!("relay-{number}.log")));
+    names
+        .map_while(|name| fs::read_to_string(name).ok())
+        .collect()
 }
 
 /// Saves a message of each of its keys at a time.
