@@ -67,9 +67,10 @@ pub struct Claim {
     /// How many messages were promoted or set aside, and how many blocks without messages were removed. If this is not zero the claim made
     /// progress even without entries.
     pub moved: usize,
-    /// How long until the next message of a lane that is not leased, or that was read on, falls due, if any waits.
+    /// How long until the next message of a lane that is not leased, or that was read on, falls due, if any waits. A claim that leased as many lanes as it was to
+    /// need not know it of others.
     pub next_due: Option<Duration>,
-    /// Whether due work was left alone because another claim holds its lane.
+    /// Whether due work was left alone because another claim holds its lane. A claim that leased as many lanes as it was to need not know.
     pub leased_elsewhere: bool,
 }
 

@@ -87,7 +87,7 @@ async fn what_a_held_write_adds_to_claims_goes_with_it() {
     let scratch = used().await;
     let before = scratch.round_touches().await;
     let held = hold(&scratch, WRITES).await;
-    for _ in 0..4 {
+    for _ in 0..20 {
         pass(&scratch, 500).await;
     }
     let during = scratch.round_touches().await;

@@ -1,6 +1,10 @@
 -- Leases up to $3 lanes that have something due, least recently served first, for relay $4 and $5 ms; $2 has a bit for each lane that may be leased.
 -- A lane whose holder vanished is served alone and carefully, until $6 messages completed; care of a lane ends when nothing of it is due.
--- Answers one row with the version, which must be $1, and what is known of all lanes, or one such row for each leased lane.
+-- Answers one row with the version, which must be $1, and what is known of the other lanes, or one such row for each leased lane.
+--
+-- What is due is looked for lane by lane, and no further than $3 lanes are locked: each part of this statement takes the rows of the one before it as it needs
+-- them, without a sort between. So a claim that finds enough looks at few lanes, and says nothing of the others. All are looked at if there are fewer, or while
+-- a lane is careful that nobody holds.
 --
 -- The newest version of a lane is the last of its lane in the primary key: a snapshot that somebody holds keeps all others, and they are not looked at.
 -- The lanes are seen in the snapshot of this statement, and locked only if they still are as seen (the epoch grows with every lease and release). What is
@@ -27,7 +31,10 @@ WITH
       pg_snapshot_xmax(pg_current_snapshot()) AS newest
   ),
   newest AS MATERIALIZED (
-    SELECT l.*
+    SELECT
+      l.*,
+      l.holder IS NOT NULL AND l.lease_until > now() AS is_leased,
+      l.careful > 0 OR (l.holder IS NOT NULL AND l.lease_until <= now()) AS is_careful
     FROM generate_series(0, 63) AS g (lane)
     CROSS JOIN LATERAL (
       SELECT *
@@ -39,11 +46,12 @@ WITH
   ),
   seen AS MATERIALIZED (
     SELECT
+      l.number,
       l.lane,
       l.epoch,
       l.turn,
-      l.holder IS NOT NULL AND l.lease_until > now() AS leased,
-      l.careful > 0 OR (l.holder IS NOT NULL AND l.lease_until <= now()) AS careful,
+      l.is_leased,
+      l.is_careful,
       (
         SELECT m.position
         FROM outbox.message m
@@ -66,65 +74,62 @@ WITH
         ORDER BY b.lane, b.until
         LIMIT 1
       ) AS blocked
-    FROM newest l
-    CROSS JOIN clock c
-    WHERE c.version = $1
-      AND ($2::bigint >> l.lane) & 1 = 1
+    FROM (
+      SELECT
+        n.*,
+        row_number() OVER (ORDER BY n.is_leased, n.turn, n.lane) AS number
+      FROM newest n
+      CROSS JOIN clock c
+      WHERE c.version = $1
+        AND ($2::bigint >> n.lane) & 1 = 1
+    ) AS l
   ),
   judged AS MATERIALIZED (
     SELECT
       s.*,
-      s.line IS NOT NULL OR coalesce(s.scheduled <= now(), false) OR coalesce(s.blocked <= now(), false) AS due,
+      s.line IS NOT NULL OR coalesce(s.scheduled <= now(), false) OR coalesce(s.blocked <= now(), false) AS is_due,
       least(
         CASE WHEN s.scheduled > now() AND s.scheduled < '200000-01-01 00:00:00+00' THEN s.scheduled END,
         CASE WHEN s.blocked > now() AND isfinite(s.blocked) THEN s.blocked END
       ) AS next_due
     FROM seen s
   ),
-  candidate AS MATERIALIZED (
-    SELECT
-      j.*,
-      row_number() OVER (ORDER BY j.turn, j.lane) AS number
-    FROM judged j
-    WHERE j.due
-      AND NOT j.leased
-  ),
   grasped AS MATERIALIZED (
-    SELECT
-      d.number,
-      d.careful,
-      l.lane
-    FROM candidate d
-    JOIN outbox.lane l ON l.lane = d.lane
-      AND l.epoch = d.epoch
-    WHERE l.holder IS NULL
-      OR l.lease_until <= now()
-    ORDER BY d.number
+    SELECT j.*
+    FROM judged j
+    CROSS JOIN LATERAL (
+      SELECT
+      FROM outbox.lane l
+      WHERE l.lane = j.lane
+        AND l.epoch = j.epoch
+        AND (l.holder IS NULL OR l.lease_until <= now())
+      FOR UPDATE OF l SKIP LOCKED
+    ) AS l
+    WHERE j.is_due
+      AND NOT j.is_leased
     LIMIT $3
-    FOR UPDATE OF l SKIP LOCKED
   ),
   locked AS MATERIALIZED (
-    SELECT
-      g.number,
-      g.lane
+    SELECT g.*
     FROM grasped g
     CROSS JOIN (
-      SELECT f.number, f.careful
+      SELECT f.number, f.is_careful
       FROM grasped f
       ORDER BY f.number
       LIMIT 1
     ) AS f
-    WHERE CASE WHEN f.careful THEN g.number = f.number ELSE NOT g.careful END
+    WHERE CASE WHEN f.is_careful THEN g.number = f.number ELSE NOT g.is_careful END
   ),
   idle AS MATERIALIZED (
     SELECT l.lane, l.epoch
     FROM judged j
     JOIN outbox.lane l ON l.lane = j.lane
       AND l.epoch = j.epoch
-    WHERE (l.holder IS NULL OR l.lease_until <= now())
-      AND j.careful
-      AND NOT j.leased
-      AND NOT j.due
+    WHERE (SELECT count(*) FROM newest n WHERE n.is_careful AND NOT n.is_leased) > 0
+      AND (l.holder IS NULL OR l.lease_until <= now())
+      AND j.is_careful
+      AND NOT j.is_leased
+      AND NOT j.is_due
     FOR UPDATE OF l SKIP LOCKED
   ),
   cared AS (
@@ -145,9 +150,9 @@ WITH
         holder = c.holder,
         relay = $4,
         lease_until = clock_timestamp() + make_interval(secs => $5 / 1000.0),
-        turn = (SELECT max(t.turn) FROM newest t) + d.number,
+        turn = (SELECT max(t.turn) FROM newest t) + k.number,
         floor = CASE
-          WHEN l.mark_xid <= c.oldest THEN least(coalesce(d.line, l.mark + 1), l.mark + 1)
+          WHEN l.mark_xid <= c.oldest THEN least(coalesce(k.line, l.mark + 1), l.mark + 1)
           ELSE l.floor
         END,
         mark = CASE
@@ -162,20 +167,19 @@ WITH
         -- What was seen of a long line is looked at anew from time to time: a message that committed late is not in it.
         ahead = CASE WHEN l.epoch % 32 = 0 THEN 0 ELSE l.ahead END
     FROM locked k
-    JOIN candidate d ON d.number = k.number
     CROSS JOIN clock c
-    WHERE l.lane = d.lane
-      AND l.epoch = d.epoch
+    WHERE l.lane = k.lane
+      AND l.epoch = k.epoch
     RETURNING
-      d.number,
+      k.number,
       l.lane,
       l.epoch,
       l.holder,
       l.careful > 0 AS careful,
-      d.turn,
-      coalesce(d.scheduled <= now(), false) AS scheduled_due,
-      coalesce(d.blocked <= now(), false) AS blocked_due,
-      d.next_due
+      k.turn,
+      coalesce(k.scheduled <= now(), false) AS scheduled_due,
+      coalesce(k.blocked <= now(), false) AS blocked_due,
+      k.next_due
   )
 SELECT
   c.version,
@@ -192,14 +196,18 @@ SELECT
     FROM outbox.quiet q
     CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS t
   ) AS quiet,
-  (SELECT count(*) FROM candidate) > 0 AND (SELECT count(*) FROM locked) = 0
-    OR (SELECT count(*) FROM judged j WHERE j.leased AND j.due) > 0 AS leased_elsewhere,
-  (
+  CASE WHEN (SELECT count(*) FROM locked) < $3 THEN (
+    SELECT count(*) > 0
+    FROM judged j
+    WHERE j.is_due
+      AND (j.is_leased OR (SELECT count(*) FROM locked) = 0)
+  ) ELSE false END AS leased_elsewhere,
+  CASE WHEN (SELECT count(*) FROM locked) < $3 THEN (
     SELECT (ceil(extract(epoch FROM min(j.next_due) - now()) * 1000))::bigint
     FROM judged j
-    WHERE NOT j.leased
+    WHERE NOT j.is_leased
       AND NOT (j.lane = ANY (ARRAY(SELECT k.lane FROM locked k)))
-  ) AS next_due,
+  ) END AS next_due,
   x.lane,
   x.epoch,
   x.holder,

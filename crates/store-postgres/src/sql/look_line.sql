@@ -32,13 +32,7 @@ CROSS JOIN LATERAL (
         m.position,
         CASE
           WHEN m.position IN (SELECT h.position FROM unnest($5::bigint[]) AS h (position)) THEN 'hand'
-          WHEN (
-            SELECT true
-            FROM outbox.blocked_key b
-            WHERE b.topic = m.topic
-              AND b.key = m.key
-              AND b.lane = m.lane
-          ) THEN 'key'
+          WHEN m.lane = (SELECT b.lane FROM outbox.blocked_key b WHERE b.topic = m.topic AND b.key = m.key) THEN 'key'
           WHEN (m.topic, m.key) IN (SELECT c.topic, c.key FROM unnest($6::text[], $7::text[]) AS c (topic, key)) THEN 'hand'
           WHEN (
             SELECT true
@@ -65,13 +59,7 @@ CROSS JOIN LATERAL (
     m.key,
     CASE
       WHEN m.position IN (SELECT h.position FROM unnest($5::bigint[]) AS h (position)) THEN 'hand'
-      WHEN (
-        SELECT true
-        FROM outbox.blocked_key b
-        WHERE b.topic = m.topic
-          AND b.key = m.key
-          AND b.lane = m.lane
-      ) THEN 'key'
+      WHEN m.lane = (SELECT b.lane FROM outbox.blocked_key b WHERE b.topic = m.topic AND b.key = m.key) THEN 'key'
       WHEN (m.topic, m.key) IN (SELECT c.topic, c.key FROM unnest($6::text[], $7::text[]) AS c (topic, key)) THEN 'hand'
       WHEN (
         SELECT true

@@ -17,7 +17,9 @@ WITH
       l.epoch,
       l.ahead,
       l.floor,
-      (SELECT true FROM outbox.start_mark s WHERE s.lane = l.lane LIMIT 1) AS marked
+      (SELECT true FROM outbox.start_mark s WHERE s.lane = l.lane LIMIT 1) AS marked,
+      (SELECT true FROM outbox.blocked_key b WHERE b.lane = l.lane LIMIT 1) IS NOT NULL AS has_blocks,
+      (SELECT true FROM outbox.topic_state LIMIT 1) IS NOT NULL AS has_stops
     FROM unnest($1::bigint[]) WITH ORDINALITY AS g (lane, number)
     CROSS JOIN LATERAL (
       SELECT *
@@ -33,28 +35,26 @@ WITH
       h.epoch,
       f.topic,
       f.key,
-      f.last,
-      greatest(h.ahead, f.last) AS known
+      e.position AS last,
+      greatest(h.ahead, e.position) AS known
     FROM held h
     CROSS JOIN LATERAL (
-      SELECT
-        m.topic,
-        m.key,
-        (
-          SELECT n.position
-          FROM outbox.message n
-          WHERE n.lane = h.lane
-            AND n.position >= h.floor
-          ORDER BY n.lane, n.position
-          OFFSET $2 - 1
-          LIMIT 1
-        ) AS last
+      SELECT m.topic, m.key
       FROM outbox.message m
       WHERE m.lane = h.lane
         AND m.position >= h.floor
       ORDER BY m.lane, m.position
       LIMIT 1
     ) AS f
+    CROSS JOIN LATERAL (
+      SELECT n.position
+      FROM outbox.message n
+      WHERE n.lane = h.lane
+        AND n.position >= h.floor
+      ORDER BY n.lane, n.position
+      OFFSET $2 - 1
+      LIMIT 1
+    ) AS e
     WHERE $4 = 0
       AND f.key IS NOT NULL
       AND (
@@ -71,14 +71,7 @@ WITH
           OR n.key IS DISTINCT FROM f.key
         LIMIT 1
       ) IS NULL
-      AND f.last IS NOT NULL
-      AND (
-        SELECT true
-        FROM outbox.blocked_key b
-        WHERE b.topic = f.topic
-          AND b.key = f.key
-          AND b.lane = h.lane
-      ) IS NULL
+      AND (SELECT b.lane FROM outbox.blocked_key b WHERE b.topic = f.topic AND b.key = f.key) IS DISTINCT FROM h.lane
       AND (
         SELECT true
         FROM outbox.topic_state t
@@ -162,14 +155,8 @@ CROSS JOIN LATERAL (
       m.tries,
       m.payload,
       CASE
-        WHEN (
-          SELECT true
-          FROM outbox.blocked_key b
-          WHERE b.topic = m.topic
-            AND b.key = m.key
-            AND b.lane = m.lane
-        ) THEN 'key'
-        WHEN (
+        WHEN h.has_blocks AND m.lane = (SELECT b.lane FROM outbox.blocked_key b WHERE b.topic = m.topic AND b.key = m.key) THEN 'key'
+        WHEN h.has_stops AND (
           SELECT true
           FROM outbox.topic_state t
           WHERE t.topic = m.topic
