@@ -93,6 +93,23 @@ impl Row {
         Ok(self.maybe_bytes()?.unwrap_or_default())
     }
 
+    /// Takes a text of positions with a space between, where a dash stands for none. NULL has none at all.
+    pub(crate) fn positions(&mut self) -> Result<Vec<Option<i64>>, UnexpectedRow> {
+        let Some(bytes) = self.maybe_bytes()? else {
+            return Ok(Vec::new());
+        };
+        let position = |bytes: &[u8]| match bytes {
+            b"-" => Ok(None),
+            digits => {
+                let number = std::str::from_utf8(digits)
+                    .ok()
+                    .and_then(|it| it.parse().ok());
+                number.map(Some).ok_or(UnexpectedRow("positions"))
+            }
+        };
+        bytes.split(|byte| *byte == b' ').map(position).collect()
+    }
+
     /// Takes a text as people see it, or NULL.
     pub(crate) fn shown(&mut self) -> Result<Option<String>, UnexpectedRow> {
         let bytes = self.maybe_bytes()?;

@@ -132,11 +132,13 @@ impl<'a, 'b> Batch<'a, 'b> {
             Value::Text(Some(config.schema.as_str())),
         ]);
         let rows = query(session, statement, &values).await?;
-        if rows.len() != batch.answers.len() {
+        let mut row = rows.into_iter().next().ok_or(UnexpectedRow("positions"))?;
+        let positions = row.positions()?;
+        if positions.len() != batch.answers.len() {
             return Err(UnexpectedRow("a position for each message").into());
         }
-        for (mut row, answer) in rows.into_iter().zip(batch.answers) {
-            *answer = match row.maybe_int()? {
+        for (position, answer) in positions.into_iter().zip(batch.answers) {
+            *answer = match position {
                 Some(position) => Saved::New(Position(position)),
                 None => Saved::Duplicate,
             };

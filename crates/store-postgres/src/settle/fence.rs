@@ -95,19 +95,13 @@ fn fenced(rows: Vec<Row>) -> Result<Fenced, UnexpectedRow> {
             careful: row.flag()?,
             marked: row.flag()?,
         };
-        match row.maybe_bytes()? {
-            None => {
-                fenced.passed.insert(lane, passed);
-            }
-            Some(positions) => {
-                let positions = positions.split(|byte| *byte == b' ');
-                for position in positions {
-                    let text = std::str::from_utf8(position).ok();
-                    let position = text.and_then(|text| text.parse().ok());
-                    let position = position.ok_or(UnexpectedRow("positions"))?;
-                    fenced.removed.insert((lane, position));
-                }
-            }
+        let removed = row.positions()?;
+        if removed.is_empty() {
+            fenced.passed.insert(lane, passed);
+        }
+        for position in removed {
+            let position = position.ok_or(UnexpectedRow("positions"))?;
+            fenced.removed.insert((lane, position));
         }
     }
     Ok(fenced)

@@ -1,5 +1,5 @@
--- Messages into the line, or into scheduled if they are due later, at positions drawn in the order given. Answers their positions in that order, NULL for
--- a duplicate. Without a key a message goes into any lane.
+-- Messages into the line, or into scheduled if they are due later, at positions drawn in the order given. Answers one row, with their positions in that order,
+-- and a dash for a duplicate. Without a key a message goes into any lane.
 -- $8 holds how many ms an id is remembered (no id twice), $9 after how many ms a message is due, $10 at what time in ms since 1970.
 -- $11 says whether relays that listen are told of $12, unless they look all the time anyway (quiet); the server does so once for all saves of a transaction.
 WITH remembered AS (
@@ -64,11 +64,10 @@ into_scheduled AS (
     AND d.is_later
 )
 SELECT
-  d.position,
-  CASE WHEN $11::boolean AND d.position IS NOT NULL THEN (
+  string_agg(coalesce(d.position::text, '-'), ' ' ORDER BY d.n),
+  CASE WHEN $11::boolean AND count(d.position) > 0 THEN (
     SELECT pg_notify('outbox', $12::text) IS NULL
     FROM outbox.quiet q
     WHERE q.last_value < (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   ) END
 FROM drawn AS d
-ORDER BY d.n
