@@ -1,6 +1,6 @@
 //! A TCP proxy in front of one port of this machine, which breaks connections as a network does.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,9 @@ use crate::{Error, Result, os, port};
 mod link;
 
 use link::{Link, Rules};
+
+/// How many free ports are tried, since somebody else may take one first.
+const TRIES: usize = 10;
 
 /// A port on which nobody can listen.
 const NOBODY: u16 = 0;
@@ -59,15 +62,13 @@ impl Proxy {
     ///
     /// The system has no free port.
     pub fn to_nobody() -> Result<Self> {
-        let port = port::free(None)?;
         let wire = Arc::new(Wire {
             server: AtomicU16::new(NOBODY),
             rules: Rules::default(),
             links: Mutex::default(),
             accepted: Mutex::default(),
         });
-        let listening = Listening::start(port, &wire)
-            .map_err(|error| Error::new(format!("port {port}: {error}"), "run this again"))?;
+        let (port, listening) = listen(&wire)?;
         Ok(Self {
             port,
             wire,
@@ -127,6 +128,24 @@ impl Proxy {
     /// once.
     pub fn cut_after(&self, bytes: u64) {
         self.wire.rules.cut_after(bytes);
+    }
+}
+
+/// Listens on a free port.
+fn listen(wire: &Arc<Wire>) -> Result<(u16, Listening)> {
+    let mut tries = 1;
+    loop {
+        let port = port::free(None)?;
+        match Listening::start(port, wire) {
+            Ok(listening) => return Ok((port, listening)),
+            Err(error) if error.kind() == ErrorKind::AddrInUse && tries < TRIES => tries += 1,
+            Err(error) => {
+                return Err(Error::new(
+                    format!("port {port}: {error}"),
+                    "run this again",
+                ));
+            }
+        }
     }
 }
 

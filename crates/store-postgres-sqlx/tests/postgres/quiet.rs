@@ -208,7 +208,7 @@ async fn a_quiet_that_no_relay_can_have_said_is_ended_by_any_that_looks() {
     }
 }
 
-/// A claim that says this of the quiet: what it set it to, and how it commits.
+/// A claim that says this of the quiet, and is given back: what it set it to, and how it commits.
 async fn says(
     scratch: &Scratch,
     quiet_ms: Option<i64>,
@@ -227,6 +227,12 @@ async fn says(
     let commits = sqlx::query_scalar("SHOW synchronous_commit");
     let commits = commits.fetch_one(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
+    let back = format!(
+        "UPDATE \"{}\".lane SET epoch = epoch + 1, holder = NULL, relay = NULL, lease_until = '-infinity' WHERE holder IS NOT NULL",
+        scratch.schema.name
+    );
+    let back = sqlx::query(AssertSqlSafe(back));
+    back.execute(scratch.pool()).await.unwrap();
     (row.get("quiet"), commits)
 }
 
