@@ -42,6 +42,25 @@ pub(crate) fn touched(explained: &str) -> f64 {
     number(plan, "Shared Hit Blocks") + number(plan, "Shared Read Blocks")
 }
 
+/// How often a plan looked into a table: the loops of the step that did so most.
+pub(crate) fn looks(explained: &str, table: &str) -> u64 {
+    fn most(step: &Value, table: &str) -> u64 {
+        let loops = step["Actual Loops"].as_u64().unwrap_or_default();
+        let here = if step["Relation Name"] == table {
+            loops
+        } else {
+            0
+        };
+        let below = step["Plans"].as_array().map_or(&[][..], Vec::as_slice);
+        below
+            .iter()
+            .map(|step| most(step, table))
+            .fold(here, u64::max)
+    }
+    let explained: Value = serde_json::from_str(explained).unwrap();
+    most(&explained[0]["Plan"], table)
+}
+
 fn judge(step: &Value, allowed: Allowed, faults: &mut Vec<String>) {
     let kind = step["Node Type"].as_str().unwrap();
     let table = step["Relation Name"].as_str().unwrap_or_default();

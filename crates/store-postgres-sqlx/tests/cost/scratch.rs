@@ -116,20 +116,24 @@ impl Scratch {
 
     /// How many blocks the statements of a claim and a settlement touch.
     pub(crate) async fn round_touches(&self) -> f64 {
+        let mut sum = 0.0;
+        for name in ["lease", "read_line", "fence"] {
+            sum += touched(&self.explained(name).await);
+        }
+        sum
+    }
+
+    /// The plan of a statement as it was run, for eight lanes.
+    pub(crate) async fn explained(&self, name: &'static str) -> String {
         let mut connection = self.place.pool.acquire().await.unwrap();
         let mut explaining = Explaining {
             statements: self.counted.statements(),
             connection: &mut connection,
         };
-        let mut sum = 0.0;
-        for name in ["lease", "read_line", "fence"] {
-            let arguments = arguments::of(name, &Samples::none(), POSTGRES.version());
-            let plan = explaining
-                .plan(name, "begin", Planned::Generic, arguments)
-                .await;
-            sum += touched(&plan);
-        }
-        sum
+        let arguments = arguments::of(name, &Samples::none(), POSTGRES.version());
+        explaining
+            .plan(name, "begin", Planned::Generic, arguments)
+            .await
     }
 }
 

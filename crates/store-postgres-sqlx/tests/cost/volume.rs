@@ -6,6 +6,7 @@ use outbox_store::{OutboxOperator, Outcome, Purge, PurgeMode};
 
 use crate::{
     backlog::Backlog,
+    explain::looks,
     place::{Place, is_soak},
     scratch::{Keys, Scratch, messages},
 };
@@ -57,6 +58,17 @@ async fn case28_a_claim_costs_the_same_beside_a_large_backlog() {
     if is_soak() {
         time_claims(&many, 1_000).await;
     }
+}
+
+/// Decision 0018, where a claim takes eight lanes.
+#[tokio::test]
+async fn a_claim_that_finds_enough_looks_into_no_more_lanes_than_it_takes() {
+    let scratch = Scratch::new(Place::server().await).await;
+    let into_lines = async || looks(&scratch.explained("lease").await, "message");
+    assert_eq!(into_lines().await, 64, "nothing is due");
+    // Each goes into any of the 64 lanes.
+    scratch.save(&messages(2_000, Keys::None)).await;
+    assert_eq!(into_lines().await, 8, "every lane has something due");
 }
 
 /// Prints what claims of 100 messages take; what is published is saved again.
