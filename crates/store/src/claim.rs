@@ -67,8 +67,8 @@ pub struct Claim {
     /// How many messages were promoted or set aside, and how many blocks without messages were removed. If this is not zero the claim made
     /// progress even without entries.
     pub moved: usize,
-    /// How long until the next message of a lane that is not leased, or that was read on, falls due, if any waits. A claim that leased as many lanes as it was to
-    /// need not know it of others.
+    /// How long until the next message of a lane that is not leased, or that was read on, falls due, if any waits. A claim that leased as
+    /// many lanes as it was to need not know it of others.
     pub next_due: Option<Duration>,
     /// Whether due work was left alone because another claim holds its lane. A claim that leased as many lanes as it was to need not know.
     pub leased_elsewhere: bool,
