@@ -66,6 +66,12 @@ pub const POSTGRES: Schema = Schema {
             sql: include_str!("../postgres/0009_rows.sql"),
             down: include_str!("../postgres/0009_rows.down.sql"),
         },
+        Migration {
+            version: 10,
+            name: "rules of a row as domains",
+            sql: include_str!("../postgres/0010_domains.sql"),
+            down: include_str!("../postgres/0010_domains.down.sql"),
+        },
     ],
 };
 

@@ -93,21 +93,14 @@ impl Row {
         Ok(self.maybe_bytes()?.unwrap_or_default())
     }
 
-    /// Takes a text of positions with a space between, where a dash stands for none. NULL has none at all.
-    pub(crate) fn positions(&mut self) -> Result<Vec<Option<i64>>, UnexpectedRow> {
-        let Some(bytes) = self.maybe_bytes()? else {
-            return Ok(Vec::new());
-        };
-        let position = |bytes: &[u8]| match bytes {
-            b"-" => Ok(None),
-            digits => {
-                let number = std::str::from_utf8(digits)
-                    .ok()
-                    .and_then(|it| it.parse().ok());
-                number.map(Some).ok_or(UnexpectedRow("positions"))
-            }
-        };
-        bytes.split(|byte| *byte == b' ').map(position).collect()
+    /// Takes positions, one behind the other as PostgreSQL sends them: eight bytes each, the highest first. NULL has none at all.
+    pub(crate) fn positions(&mut self) -> Result<Vec<i64>, UnexpectedRow> {
+        let bytes = self.bytes()?;
+        let (positions, rest) = bytes.as_chunks();
+        if !rest.is_empty() {
+            return Err(UnexpectedRow("positions"));
+        }
+        Ok(positions.iter().copied().map(i64::from_be_bytes).collect())
     }
 
     /// Takes a text as people see it, or NULL.

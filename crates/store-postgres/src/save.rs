@@ -82,7 +82,7 @@ async fn plain<S: Session>(
     order::lock(session, statements, &[save]).await?;
     let message = save.message;
     let headers = encode_headers(&message.headers);
-    let values = [
+    let mut values = vec![
         Value::MaybeInt(lane_for(message)),
         Value::Text(Some(message.id.as_str())),
         Value::Text(Some(message.topic.as_str())),
@@ -90,10 +90,14 @@ async fn plain<S: Session>(
         Value::Text(message.content_type.as_ref().map(AsRef::as_ref)),
         Value::Text(headers.as_deref()),
         Value::Bytes(&message.payload),
-        Value::Flag(notifies(config)),
-        Value::Text(Some(config.schema.as_str())),
     ];
-    let rows = query(session, &statements.save, &values).await?;
+    let statement = if notifies(config) {
+        values.push(Value::Text(Some(config.schema.as_str())));
+        &statements.save_and_notify
+    } else {
+        &statements.save
+    };
+    let rows = query(session, statement, &values).await?;
     let mut row = rows.into_iter().next().ok_or(UnexpectedRow("a position"))?;
     Ok(Saved::New(Position(row.int()?)))
 }

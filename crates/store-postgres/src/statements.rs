@@ -84,6 +84,7 @@ statements! {
     pending,
     save,
     save_all,
+    save_and_notify,
     save_now,
     // Upkeep.
     add_partitions,

@@ -115,7 +115,8 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         "stop_topics" => vec![texts("'{away,orders}'"), text("broker"), text("relay"), int(30_000), text("refused")],
         // Saves.
         "lock_order" => vec![texts(&line.topics), texts(&line.keys)],
-        "save" => vec![int(one.0), text("new"), text("orders"), text("one"), null(), null(), argument("bytea", "''"), flag(false), text("outbox")],
+        "save" => vec![int(one.0), text("new"), text("orders"), text("one"), null(), null(), argument("bytea", "''")],
+        "save_and_notify" => vec![int(one.0), text("new"), text("orders"), text("one"), null(), null(), argument("bytea", "''"), text("outbox")],
         "save_all" => vec![
             ints(&line.lanes), ids(&line.ids), texts(&line.topics), texts(&line.keys), each("text[]", "text", "NULL"), each("text[]", "text", "NULL"),
             each("bytea[]", "bytea", "''"), each("bigint[]", "bigint", "1000"), each("bigint[]", "bigint", "NULL"), each("bigint[]", "bigint", "NULL"),

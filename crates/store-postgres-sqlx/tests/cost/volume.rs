@@ -69,6 +69,34 @@ async fn a_claim_that_finds_enough_looks_into_no_more_lanes_than_it_takes() {
     // Each goes into any of the 64 lanes.
     scratch.save(&messages(2_000, Keys::None)).await;
     assert_eq!(into_lines().await, 8, "every lane has something due");
+    for _ in 0..8 {
+        scratch.claim(100).await;
+    }
+    assert_eq!(into_lines().await, 1, "every lane is held");
+}
+
+/// Decision 0019.
+#[tokio::test]
+async fn the_lanes_of_a_claim_share_what_they_are_looked_through_for_another_key() {
+    let scratch = Scratch::new(Place::server().await).await;
+    let fill = "INSERT INTO outbox.message (lane, id, topic, key, payload)
+        SELECT k.lane, n::text, 'orders', k.key, ''
+        FROM generate_series(1, 3000) AS n
+        CROSS JOIN (
+          SELECT outbox.lane_of('orders', g::text) AS lane, min(g::text) AS key
+          FROM generate_series(1, 1000) AS g
+          GROUP BY 1
+          ORDER BY 1
+          LIMIT 8
+        ) AS k";
+    scratch.place.run(fill).await;
+    scratch.claim(100).await;
+    let looked_through = "SELECT count(*) FROM outbox.message m JOIN outbox.lane l ON l.lane = m.lane AND m.position <= l.ahead";
+    let looked_through = scratch.place.count(looked_through).await;
+    assert!(
+        (9_000..=11_000).contains(&looked_through),
+        "{looked_through}"
+    );
 }
 
 /// Prints what claims of 100 messages take; what is published is saved again.

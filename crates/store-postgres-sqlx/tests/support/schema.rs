@@ -156,11 +156,10 @@ impl TestSchema {
 
     async fn forget_checks(&self) {
         let checks = sqlx::query_scalar(
-            "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname)
+            "SELECT format('ALTER DOMAIN %s DROP CONSTRAINT %I', contypid::regtype, conname)
              FROM pg_constraint
              JOIN pg_namespace ON pg_namespace.oid = connamespace
-             WHERE contype = 'c' AND nspname = $1
-               AND conrelid IN (SELECT oid FROM pg_class WHERE relname IN ('message', 'waiting', 'scheduled'))",
+             WHERE contype = 'c' AND contypid <> 0 AND nspname = $1",
         );
         let checks: Vec<String> = checks
             .bind(self.name.as_str())

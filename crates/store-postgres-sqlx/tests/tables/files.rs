@@ -9,7 +9,7 @@ use outbox_store_postgres_sqlx::{PostgresConfig, PostgresStore};
 use sqlx::{AssertSqlSafe, Executor, migrate::Migrator, postgres::PgPoolOptions};
 
 use crate::{
-    schema::TestSchema,
+    schema::{TestSchema, pool, server},
     scratch::{message, request},
 };
 
@@ -22,12 +22,14 @@ async fn run(schema: &TestSchema, file: &MigrationFile) {
     tx.commit().await.unwrap();
 }
 
+/// On connections of its own: statements that were prepared do not outlive the types that their rows had.
 async fn open(schema: &TestSchema) -> PostgresStore {
     let config = PostgresConfig {
         schema: schema.name.clone(),
         ..PostgresConfig::default()
     };
-    let opened = PostgresStore::open_with(schema.pool.clone(), config).await;
+    let pool = pool(server().application_name(&schema.application));
+    let opened = PostgresStore::open_with(pool, config).await;
     opened.unwrap()
 }
 
@@ -60,6 +62,34 @@ async fn the_files_for_other_tools_make_a_store_and_take_it_back_whole() {
             assert!(!is_there(&schema).await);
         }
     }
+}
+
+/// Whoever saves need not begin anew when the schema changes: what was prepared goes on.
+#[tokio::test]
+async fn a_saver_goes_on_over_version_10() {
+    let schema = TestSchema::new();
+    let files = postgres_files(&schema.name, Tool::Sqlx);
+    let mut ups = files.iter().step_by(2);
+    for up in ups.by_ref().take(9) {
+        run(&schema, up).await;
+    }
+    let mut saver = schema.pool.acquire().await.unwrap();
+    let save = schema.sql(
+        "INSERT INTO outbox.message (lane, id, topic, payload) VALUES ($1::smallint, 'i', $2::text, '') RETURNING position",
+    );
+    let mut saved = Vec::new();
+    for _ in 0..8 {
+        let save = sqlx::query_scalar::<_, i64>(save.clone());
+        saved.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
+    }
+    for up in ups {
+        run(&schema, up).await;
+    }
+    let save = sqlx::query_scalar::<_, i64>(save);
+    saved.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
+    let claim = open(&schema).await.claim(&request(10)).await.unwrap();
+    let positions = claim.entries.iter().map(|entry| entry.position().0);
+    assert_eq!(positions.collect::<Vec<_>>(), saved);
 }
 
 /// The table in which sqlx notes what it ran is the application's, so it stands in a schema of the application's.

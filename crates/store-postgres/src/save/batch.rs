@@ -20,6 +20,9 @@ pub(crate) const MAX_STATEMENT_BYTES: usize = 128 * 1024 * 1024;
 /// The end of the year 9999 in milliseconds since 1970, near which every later time is clamped: `timestamptz` ends some time after it.
 const LAST_MS: i64 = 253_402_300_799_999;
 
+/// What the statement answers for a duplicate.
+const NO_POSITION: i64 = 0;
+
 /// Saves all of them, in order.
 pub(super) async fn save_all<S: Session>(
     session: &mut S,
@@ -108,13 +111,14 @@ impl<'a, 'b> Batch<'a, 'b> {
             return Ok(());
         }
         let headers: Vec<Option<&str>> = batch.headers.iter().map(Option::as_deref).collect();
+        let (content_types, headers) = (given(&batch.content_types), given(&headers));
         let mut values = vec![
             Value::MaybeInts(&batch.lanes),
             Value::Texts(&batch.ids),
             Value::Texts(&batch.topics),
             Value::Texts(&batch.keys),
-            Value::Texts(&batch.content_types),
-            Value::Texts(&headers),
+            Value::Texts(content_types),
+            Value::Texts(headers),
             Value::ManyBytes(&batch.payloads),
         ];
         let statement = if batch.any_special {
@@ -133,17 +137,30 @@ impl<'a, 'b> Batch<'a, 'b> {
         ]);
         let rows = query(session, statement, &values).await?;
         let mut row = rows.into_iter().next().ok_or(UnexpectedRow("positions"))?;
-        let positions = row.positions()?;
+        let mut positions = row.positions()?;
+        if !batch.any_special {
+            // Drawn in the order of the messages.
+            positions.sort_unstable();
+        }
         if positions.len() != batch.answers.len() {
             return Err(UnexpectedRow("a position for each message").into());
         }
         for (position, answer) in positions.into_iter().zip(batch.answers) {
             *answer = match position {
-                Some(position) => Saved::New(Position(position)),
-                None => Saved::Duplicate,
+                NO_POSITION => Saved::Duplicate,
+                position => Saved::New(Position(position)),
             };
         }
         Ok(())
+    }
+}
+
+/// None of them if none has a value: `unnest` fills up what is shorter.
+fn given<'a, 'b>(texts: &'a [Option<&'b str>]) -> &'a [Option<&'b str>] {
+    if texts.iter().any(Option::is_some) {
+        texts
+    } else {
+        &[]
     }
 }
 

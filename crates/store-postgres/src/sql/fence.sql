@@ -11,11 +11,11 @@
 -- is still there; a row that was changed or moved meanwhile may be left out here, and is looked for by the next statement. The marks of a
 -- held lane are its holder's own or older than its lease, so they were there before.
 --
--- By the primary keys of lane and message; the marks by theirs. The greatest turn is read from all lanes; that one may be a little old harms nobody.
+-- By the primary keys of lane and message; the marks by theirs.
 WITH
   given AS MATERIALIZED (
-    SELECT g.lane::smallint AS lane, g.epoch, g.holder, g.release, g.number
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::boolean[]) WITH ORDINALITY AS g (lane, epoch, holder, release, number)
+    SELECT g.lane::smallint AS lane, g.epoch, g.holder, g.release
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::boolean[]) AS g (lane, epoch, holder, release)
   ),
   locked AS MATERIALIZED (
     SELECT l.*
@@ -30,7 +30,7 @@ WITH
     ) AS l
   ),
   held AS MATERIALIZED (
-    SELECT k.lane, k.epoch, k.careful, g.release, g.number
+    SELECT k.lane, k.epoch, k.careful, g.release
     FROM locked k
     JOIN given g ON g.lane = k.lane
       AND g.epoch = k.epoch
@@ -41,18 +41,7 @@ WITH
     SET epoch = l.epoch + 1,
         holder = NULL,
         relay = NULL,
-        lease_until = '-infinity',
-        turn = (
-          SELECT max(t.turn)
-          FROM generate_series(0, 63) AS g (lane)
-          CROSS JOIN LATERAL (
-            SELECT l.turn
-            FROM outbox.lane l
-            WHERE l.lane = g.lane::smallint
-            ORDER BY l.lane DESC, l.epoch DESC
-            LIMIT 1
-          ) AS t
-        ) + h.number
+        lease_until = '-infinity'
     FROM held h
     WHERE l.lane = h.lane
       AND l.epoch = h.epoch
@@ -78,6 +67,6 @@ SELECT
   g.lane,
   false,
   false,
-  string_agg(g.position::text, ' ')
+  string_agg(int8send(g.position), '')
 FROM gone g
 GROUP BY g.lane

@@ -1,8 +1,8 @@
 -- As fence.sql, which says why it is right; and keeps the messages that it removes as published.
 WITH
   given AS MATERIALIZED (
-    SELECT g.lane::smallint AS lane, g.epoch, g.holder, g.release, g.number
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::boolean[]) WITH ORDINALITY AS g (lane, epoch, holder, release, number)
+    SELECT g.lane::smallint AS lane, g.epoch, g.holder, g.release
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::boolean[]) AS g (lane, epoch, holder, release)
   ),
   locked AS MATERIALIZED (
     SELECT l.*
@@ -17,7 +17,7 @@ WITH
     ) AS l
   ),
   held AS MATERIALIZED (
-    SELECT k.lane, k.epoch, k.careful, g.release, g.number
+    SELECT k.lane, k.epoch, k.careful, g.release
     FROM locked k
     JOIN given g ON g.lane = k.lane
       AND g.epoch = k.epoch
@@ -28,18 +28,7 @@ WITH
     SET epoch = l.epoch + 1,
         holder = NULL,
         relay = NULL,
-        lease_until = '-infinity',
-        turn = (
-          SELECT max(t.turn)
-          FROM generate_series(0, 63) AS g (lane)
-          CROSS JOIN LATERAL (
-            SELECT l.turn
-            FROM outbox.lane l
-            WHERE l.lane = g.lane::smallint
-            ORDER BY l.lane DESC, l.epoch DESC
-            LIMIT 1
-          ) AS t
-        ) + h.number
+        lease_until = '-infinity'
     FROM held h
     WHERE l.lane = h.lane
       AND l.epoch = h.epoch
@@ -70,6 +59,6 @@ SELECT
   g.lane,
   false,
   false,
-  string_agg(g.position::text, ' ')
+  string_agg(int8send(g.position), '')
 FROM gone g
 GROUP BY g.lane

@@ -1,9 +1,9 @@
--- Takes back the floor of lanes under which something stands all the same, which only a sequence that went backwards can do: a restore, or a copy of the tables
--- without it. Answers how many lanes. It walks what was deleted below the floors as long as a snapshot keeps it, so it is part of upkeep, not of a claim. By
+-- Takes back the floor of lanes under which something stands all the same: when the sequence went backwards, as after a restore or with a copy of the tables
+-- without it, or when a row was written by hand at a position below. Answers how many lanes. It walks what was deleted below the floors as long as a snapshot keeps it, so it is part of upkeep, not of a claim. By
 -- the primary key of message; lanes are locked in their order.
 WITH
   low AS MATERIALIZED (
-    SELECT l.lane
+    SELECT l.lane, p.position
     FROM generate_series(0, 63) AS g (lane)
     CROSS JOIN LATERAL (
       SELECT l.lane, l.floor
@@ -12,19 +12,18 @@ WITH
       ORDER BY l.lane DESC, l.epoch DESC
       LIMIT 1
     ) AS l
-    WHERE l.floor > 0
-      AND (
-        SELECT m.position
-        FROM outbox.message m
-        WHERE m.lane = l.lane
-          AND m.position < l.floor
-        ORDER BY m.lane, m.position
-        LIMIT 1
-      ) IS NOT NULL
+    CROSS JOIN LATERAL (
+      SELECT m.position
+      FROM outbox.message m
+      WHERE m.lane = l.lane
+        AND m.position < l.floor
+      ORDER BY m.lane, m.position
+      LIMIT 1
+    ) AS p
   ),
   locked AS MATERIALIZED (
-    SELECT l.*
-    FROM (SELECT w.lane FROM low w ORDER BY w.lane) AS w
+    SELECT l.*, w.position
+    FROM (SELECT w.lane, w.position FROM low w ORDER BY w.lane) AS w
     CROSS JOIN LATERAL (
       SELECT l.lane, l.epoch
       FROM outbox.lane l
@@ -36,7 +35,7 @@ WITH
   ),
   healed AS (
     UPDATE outbox.lane l
-    SET floor = 0,
+    SET floor = least(0, k.position),
         mark = NULL,
         mark_xid = NULL,
         ahead = 0

@@ -50,7 +50,6 @@ WITH
       l.lane,
       l.epoch,
       l.turn,
-      l.is_leased,
       l.is_careful,
       (
         SELECT m.position
@@ -77,10 +76,11 @@ WITH
     FROM (
       SELECT
         n.*,
-        row_number() OVER (ORDER BY n.is_leased, n.turn, n.lane) AS number
+        row_number() OVER (ORDER BY n.turn, n.lane) AS number
       FROM newest n
       CROSS JOIN clock c
       WHERE c.version = $1
+        AND NOT n.is_leased
         AND ($2::bigint >> n.lane) & 1 = 1
     ) AS l
   ),
@@ -106,7 +106,6 @@ WITH
       FOR UPDATE OF l SKIP LOCKED
     ) AS l
     WHERE j.is_due
-      AND NOT j.is_leased
     LIMIT $3
   ),
   locked AS MATERIALIZED (
@@ -128,7 +127,6 @@ WITH
     WHERE (SELECT count(*) FROM newest n WHERE n.is_careful AND NOT n.is_leased) > 0
       AND (l.holder IS NULL OR l.lease_until <= now())
       AND j.is_careful
-      AND NOT j.is_leased
       AND NOT j.is_due
     FOR UPDATE OF l SKIP LOCKED
   ),
@@ -165,7 +163,7 @@ WITH
           ELSE coalesce(l.mark_xid, pg_current_xact_id())
         END,
         -- What was seen of a long line is looked at anew from time to time: a message that committed late is not in it.
-        ahead = CASE WHEN l.epoch % 32 = 0 THEN 0 ELSE l.ahead END
+        ahead = CASE WHEN l.epoch % 128 = 0 THEN 0 ELSE l.ahead END
     FROM locked k
     CROSS JOIN clock c
     WHERE l.lane = k.lane
@@ -196,17 +194,46 @@ SELECT
     FROM outbox.quiet q
     CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS t
   ) AS quiet,
-  CASE WHEN (SELECT count(*) FROM locked) < $3 THEN (
-    SELECT count(*) > 0
-    FROM judged j
-    WHERE j.is_due
-      AND (j.is_leased OR (SELECT count(*) FROM locked) = 0)
-  ) ELSE false END AS leased_elsewhere,
+  CASE
+    WHEN (SELECT count(*) FROM locked) = $3 THEN false
+    -- One that is due was locked by somebody else at this moment.
+    WHEN (SELECT count(*) FROM locked) = 0 AND (SELECT count(*) FROM judged j WHERE j.is_due) > 0 THEN true
+    ELSE (
+      SELECT true
+      FROM newest n
+      WHERE n.is_leased
+        AND ($2::bigint >> n.lane) & 1 = 1
+        AND CASE
+          WHEN (
+            SELECT m.position
+            FROM outbox.message m
+            WHERE m.lane = n.lane
+              AND m.position >= n.floor
+            ORDER BY m.lane, m.position
+            LIMIT 1
+          ) IS NOT NULL THEN true
+          WHEN (
+            SELECT s.due_at
+            FROM outbox.scheduled s
+            WHERE s.lane = n.lane
+            ORDER BY s.lane, s.due_at
+            LIMIT 1
+          ) <= now() THEN true
+          ELSE (
+            SELECT b.until
+            FROM outbox.blocked_key b
+            WHERE b.lane = n.lane
+            ORDER BY b.lane, b.until
+            LIMIT 1
+          ) <= now()
+        END
+      LIMIT 1
+    ) IS NOT NULL
+  END AS leased_elsewhere,
   CASE WHEN (SELECT count(*) FROM locked) < $3 THEN (
     SELECT (ceil(extract(epoch FROM min(j.next_due) - now()) * 1000))::bigint
     FROM judged j
-    WHERE NOT j.is_leased
-      AND NOT (j.lane = ANY (ARRAY(SELECT k.lane FROM locked k)))
+    WHERE NOT (j.lane = ANY (ARRAY(SELECT k.lane FROM locked k)))
   ) END AS next_due,
   x.lane,
   x.epoch,

@@ -4,8 +4,8 @@
 --
 -- Of a stopped topic only the message without a key that is let through is not flagged; and what stands in a wrong lane, which dies of it.
 --
--- A line whose first $2 messages are all of one key is looked at further on, $5 rows a claim and less once much is known, for a message of another: so its key is found to be busy long
--- before that message's turn, and each row is looked at about once (lane.ahead).
+-- A line whose first $2 messages are all of one key is looked at further on for a message of another: so its key is found to be busy long before that message's
+-- turn. All such lines of a claim share $5 rows, so that its cost does not grow with their number, and each row is looked at about once (lane.ahead).
 --
 -- That is decided from the first and the last of these $2 messages and the first that is not of the same key, so that rows are not kept for it: they go out as they are
 -- read. They come lane by lane in order, as long as the plan is what it is; who reads them puts them in order.
@@ -35,7 +35,6 @@ WITH
       h.epoch,
       f.topic,
       f.key,
-      e.position AS last,
       greatest(h.ahead, e.position) AS known
     FROM held h
     CROSS JOIN LATERAL (
@@ -97,7 +96,7 @@ WITH
         WHERE m.lane = o.lane
           AND m.position > o.known
         ORDER BY m.lane, m.position
-        LIMIT CASE WHEN o.known - o.last < 20000 THEN $5 ELSE $5 / 5 END
+        LIMIT $5 / (SELECT count(*) FROM lone)
       ) AS n
     ) AS f
   ),

@@ -1,5 +1,5 @@
 -- Messages into the line, or into scheduled if they are due later, at positions drawn in the order given. Answers one row, with their positions in that order,
--- and a dash for a duplicate. Without a key a message goes into any lane.
+-- and 0 for a duplicate. Without a key a message goes into any lane.
 -- $8 holds how many ms an id is remembered (no id twice), $9 after how many ms a message is due, $10 at what time in ms since 1970.
 -- $11 says whether relays that listen are told of $12, unless they look all the time anyway (quiet); the server does so once for all saves of a transaction.
 WITH remembered AS (
@@ -64,7 +64,7 @@ into_scheduled AS (
     AND d.is_later
 )
 SELECT
-  string_agg(coalesce(d.position::text, '-'), ' ' ORDER BY d.n),
+  string_agg(int8send(coalesce(d.position, 0)), '' ORDER BY d.n),
   CASE WHEN $11::boolean AND count(d.position) > 0 THEN (
     SELECT pg_notify('outbox', $12::text) IS NULL
     FROM outbox.quiet q

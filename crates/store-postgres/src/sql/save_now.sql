@@ -1,5 +1,5 @@
 -- Messages into the line, at positions that are drawn in the order given: unnest gives its rows in the order of the arrays, and nothing between it and the insert
--- changes that. Answers one row, with the positions in that order. Without a key a message goes into any lane. Unlike save_all.sql it needs no right on saved_id.
+-- changes that. Answers one row, with the positions. Without a key a message goes into any lane. Unlike save_all.sql it needs no right on saved_id.
 -- $8 says whether relays that listen are told of $9, unless they look all the time anyway (quiet); the server does so once for all saves of a transaction.
 WITH saved AS (
   INSERT INTO outbox.message (position, lane, id, topic, key, content_type, headers, payload)
@@ -17,7 +17,7 @@ WITH saved AS (
   RETURNING position
 )
 SELECT
-  string_agg(s.position::text, ' ' ORDER BY s.position),
+  string_agg(int8send(s.position), ''),
   CASE WHEN $8::boolean THEN (
     SELECT pg_notify('outbox', $9::text) IS NULL
     FROM outbox.quiet q
