@@ -1,8 +1,6 @@
 //! A plain queue on Postgres: first in, first out, no order of keys, no retries, no dead letters. The ceiling: what is left
 //! when everything that this outbox promises beyond "at least once" is taken away.
 
-use std::time::Duration;
-
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row, postgres::PgPoolOptions};
 
 use super::told;
@@ -84,15 +82,18 @@ pub(crate) async fn run(args: Args) -> Result {
     told::ready()?;
     let ended = told::until_end();
     tokio::pin!(ended);
+    let mut found = true;
     loop {
-        let taken = take(&pool, &args, args.batch).await?;
-        if taken > 0 {
-            told::done(taken)?;
-            continue;
-        }
+        // Between any two batches: there may be more than is waited for.
         tokio::select! {
+            biased;
             () = &mut ended => return Ok(()),
-            () = tokio::time::sleep(Duration::from_millis(100)) => {}
+            () = told::pause(found) => {}
+        }
+        let taken = take(&pool, &args, args.batch).await?;
+        found = taken > 0;
+        if found {
+            told::done(taken)?;
         }
     }
 }

@@ -66,15 +66,18 @@ pub(crate) async fn run(args: Args) -> Result {
     told::ready()?;
     let ended = told::until_end();
     tokio::pin!(ended);
+    let mut found = true;
     loop {
-        let taken = take(&pool, args.batch).await?;
-        if taken > 0 {
-            told::done(taken)?;
-            continue;
-        }
+        // Between any two batches: there may be more than is waited for.
         tokio::select! {
+            biased;
             () = &mut ended => return Ok(()),
-            () = tokio::time::sleep(std::time::Duration::from_millis(100)) => {}
+            () = told::pause(found) => {}
+        }
+        let taken = take(&pool, args.batch).await?;
+        found = taken > 0;
+        if found {
+            told::done(taken)?;
         }
     }
 }

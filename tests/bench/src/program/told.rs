@@ -1,6 +1,9 @@
 //! What the programs say, and when: the lines that `fleet.rs` reads.
 
-use std::io::{self, BufRead, Write};
+use std::{
+    io::{self, BufRead, Write},
+    time::Duration,
+};
 
 use crate::{Result, fleet::now};
 
@@ -34,6 +37,13 @@ pub(crate) async fn until_end() {
         let _ = tell.send(());
     });
     let _ = told.await;
+}
+
+/// Between two batches of a plain queue: a while, unless the last one found something.
+pub(crate) async fn pause(found: bool) {
+    if !found {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 fn say(line: &str) -> Result {
