@@ -93,7 +93,7 @@ impl Row {
         Ok(self.maybe_bytes()?.unwrap_or_default())
     }
 
-    /// Takes positions, one behind the other as PostgreSQL sends them: eight bytes each, the highest first. NULL has none at all.
+    /// Takes positions, one behind the other as `int8send` writes them: eight bytes each, the highest first. NULL has none at all.
     pub(crate) fn positions(&mut self) -> Result<Vec<i64>, UnexpectedRow> {
         let bytes = self.bytes()?;
         let (positions, rest) = bytes.as_chunks();
