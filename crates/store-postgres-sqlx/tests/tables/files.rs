@@ -77,19 +77,19 @@ async fn a_saver_goes_on_over_version_10() {
     let save = schema.sql(
         "INSERT INTO outbox.message (lane, id, topic, payload) VALUES ($1::smallint, 'i', $2::text, '') RETURNING position",
     );
-    let mut saved = Vec::new();
+    let mut positions = Vec::new();
     for _ in 0..8 {
         let save = sqlx::query_scalar::<_, i64>(save.clone());
-        saved.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
+        positions.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
     }
     for up in ups {
         run(&schema, up).await;
     }
     let save = sqlx::query_scalar::<_, i64>(save);
-    saved.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
+    positions.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
     let claim = open(&schema).await.claim(&request(10)).await.unwrap();
-    let positions = claim.entries.iter().map(|entry| entry.position().0);
-    assert_eq!(positions.collect::<Vec<_>>(), saved);
+    let claimed = claim.entries.iter().map(|entry| entry.position().0);
+    assert_eq!(claimed.collect::<Vec<_>>(), positions);
 }
 
 /// The table in which sqlx notes what it ran is the application's, so it stands in a schema of the application's.
