@@ -145,20 +145,21 @@ mod tests {
     use super::*;
     use crate::row::Cell;
 
-    fn row(lane: i64, careful: bool, marked: Cell, removed: Option<&'static str>) -> Row {
-        let removed = removed.map_or(Cell::Null, |text| {
-            Cell::Bytes(Bytes::from_static(text.as_bytes()))
-        });
+    fn row(lane: i64, careful: bool, marked: Cell, removed: &[i64]) -> Row {
+        let removed = match removed {
+            [] => Cell::Null,
+            positions => Cell::Bytes(positions.iter().flat_map(|it| it.to_be_bytes()).collect()),
+        };
         Row::new(vec![Cell::Int(lane), Cell::Flag(careful), marked, removed])
     }
 
     #[test]
     fn the_fence_answers_held_lanes_and_what_was_removed() {
         let fenced = fenced(vec![
-            row(3, false, Cell::Null, None),
-            row(5, true, Cell::Flag(true), None),
-            row(3, false, Cell::Flag(false), Some("7 12")),
-            row(4, false, Cell::Flag(false), Some("9")),
+            row(3, false, Cell::Null, &[]),
+            row(5, true, Cell::Flag(true), &[]),
+            row(3, false, Cell::Flag(false), &[7, 12]),
+            row(4, false, Cell::Flag(false), &[9]),
         ])
         .unwrap();
         let passed = |careful, marked| Passed { careful, marked };
@@ -171,7 +172,10 @@ mod tests {
 
     #[test]
     fn anything_but_positions_is_unexpected() {
-        let answer = fenced(vec![row(3, false, Cell::Null, Some("7 x"))]);
-        assert!(answer.is_err());
+        let cells = [7, 12].map(|bytes| Cell::Bytes(Bytes::from(vec![0; bytes])));
+        for removed in cells {
+            let row = Row::new(vec![Cell::Int(3), Cell::Flag(false), Cell::Null, removed]);
+            assert!(fenced(vec![row]).is_err());
+        }
     }
 }
