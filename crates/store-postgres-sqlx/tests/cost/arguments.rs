@@ -65,12 +65,12 @@ pub(crate) fn of(name: &str, samples: &Samples, version: i64) -> Vec<Argument> {
         // Claims.
         "lease" => vec![int(version), int(-1), int(8), text("relay"), int(30_000), int(100), int(1_000), int(2_000), int(0)],
         "promote" => vec![lanes(), int(100)],
-        "read_line" => vec![ints(format!("'{{{},1,2,3,4,5,6,7}}'", one.0)), int(13), int(16 << 20), int(0), int(5_000)],
+        "read_line" => vec![ints(format!("'{{{},1,2,3,4,5,6,7}}'", one.0)), int(13), int(16 << 20), int(0), int(10_000)],
         "look_line" => vec![
             lanes(), of_lanes("bigint[]", "bigint", "0"), int(13), int(1_250), ints(&line.positions), texts(&waiting.topics), texts(&waiting.keys),
         ],
         "read_on" => vec![lanes(), of_lanes("bigint[]", "bigint", "0"), of_lanes("text[]", "text", "'holder'")],
-        "look_ahead" => vec![ints(format!("'{{{}}}'", one.0)), ints(format!("'{{{}}}'", one.1)), texts("'{orders}'"), texts("'{one}'"), int(5_000)],
+        "look_ahead" => vec![ints(format!("'{{{}}}'", one.0)), ints(format!("'{{{}}}'", one.1)), texts("'{orders}'"), texts("'{one}'"), int(10_000)],
         "read_waiting" => vec![
             lanes(), of_lanes("bigint[]", "bigint", "9e18"), of_lanes("boolean[]", "boolean", "false"), int(100), int(32),
             ints(&waiting.positions), texts(&line.topics), texts(&line.keys),

@@ -133,7 +133,7 @@ fn allowed(name: &str) -> Allowed {
     let rows = match name {
         // They count, for people.
         "status_topics" | "status_moment" | "status_blocked" | "dead_count_all" => None,
-        // They look at 5,000 rows or 10,000: behind a line that is all of one key, or of eight lanes together.
+        // They look at 10,000 rows: behind a line that is all of one key, or of eight lanes together.
         "read_line" | "look_ahead" | "look_line" => Some(11_000.0),
         // It looks at 5,000 published messages.
         "replay_page" => Some(6_000.0),

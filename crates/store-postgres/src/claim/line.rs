@@ -22,8 +22,8 @@ use super::{
     read_on::LeftOut,
 };
 
-/// How many rows a claim looks at behind lines that are all of one key, of all of them together. That is far more than it serves of it, so that a neighbor is found long before its turn.
-const LOOKS_AHEAD: usize = 5_000;
+/// How many rows a claim looks at behind a line that is all of one key; behind several half as many, of all of them together. That is far more than it serves of it, so that a neighbor is found long before its turn.
+const LOOKS_AHEAD: usize = 10_000;
 
 /// The rows of each lane.
 type Rows = HashMap<u16, Vec<LineRow<KeyText>>>;

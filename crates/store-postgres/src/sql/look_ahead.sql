@@ -1,5 +1,5 @@
 -- For lines whose window is all of one key: looks further on in each lane of $1, behind the position of $2 and what is known already, for a message that is
--- not of the key $3, $4 of the window, and remembers how far it looked. All lanes share $5 rows. Answers the lanes where there is one. Served by the primary key of message; the
+-- not of the key $3, $4 of the window, and remembers how far it looked: $5 rows of one lane, half as many of several together. Answers the lanes where there is one. Served by the primary key of message; the
 -- lanes are locked.
 WITH
   further AS MATERIALIZED (
@@ -26,7 +26,7 @@ WITH
         WHERE m.lane = l.lane
           AND m.position > greatest(l.ahead, g.last)
         ORDER BY m.lane, m.position
-        LIMIT $5 / cardinality($1)
+        LIMIT CASE WHEN cardinality($1) = 1 THEN $5 ELSE $5 / 2 / cardinality($1) END
       ) AS n
     ) AS f
   ),

@@ -5,7 +5,7 @@
 -- Of a stopped topic only the message without a key that is let through is not flagged; and what stands in a wrong lane, which dies of it.
 --
 -- A line whose first $2 messages are all of one key is looked at further on for a message of another: so its key is found to be busy long before that message's
--- turn. All such lines of a claim share $5 rows, so that its cost does not grow with their number, and each row is looked at about once (lane.ahead).
+-- turn: $5 rows of one, half as many of several together, so that what it costs a claim does not grow with their number. Each row is looked at about once (lane.ahead).
 --
 -- That is decided from the first and the last of these $2 messages and the first that is not of the same key, so that rows are not kept for it: they go out as they are
 -- read. They come lane by lane in order, as long as the plan is what it is; who reads them puts them in order.
@@ -96,7 +96,7 @@ WITH
         WHERE m.lane = o.lane
           AND m.position > o.known
         ORDER BY m.lane, m.position
-        LIMIT $5 / (SELECT count(*) FROM lone)
+        LIMIT CASE WHEN (SELECT count(*) FROM lone) = 1 THEN $5 ELSE $5 / 2 / (SELECT count(*) FROM lone) END
       ) AS n
     ) AS f
   ),
