@@ -73,6 +73,8 @@ async fn a_saver_goes_on_over_version_10() {
     for up in ups.by_ref().take(9) {
         run(&schema, up).await;
     }
+    let grant = "GRANT SELECT ON outbox.message, outbox.scheduled, outbox.pending TO PUBLIC";
+    schema.run(grant).await;
     let mut saver = schema.pool.acquire().await.unwrap();
     let save = schema.sql(
         "INSERT INTO outbox.message (lane, id, topic, payload) VALUES ($1::smallint, 'i', $2::text, '') RETURNING position",
@@ -87,6 +89,11 @@ async fn a_saver_goes_on_over_version_10() {
     }
     let save = sqlx::query_scalar::<_, i64>(save);
     positions.push(save.bind(7).bind("t").fetch_one(&mut *saver).await.unwrap());
+    let granted = "SELECT count(*) FROM (
+          VALUES ('outbox.message'::regclass), ('outbox.scheduled'::regclass), ('outbox.pending'::regclass)
+        ) AS t (name)
+        WHERE has_table_privilege('public', t.name, 'SELECT')";
+    assert_eq!(schema.count(granted).await, 3, "rights stay");
     let claim = open(&schema).await.claim(&request(10)).await.unwrap();
     let claimed = claim.entries.iter().map(|entry| entry.position().0);
     assert_eq!(claimed.collect::<Vec<_>>(), positions);

@@ -3,7 +3,7 @@
 -- Answers one row with the version, which must be $1, and what is known of the other lanes, or one such row for each leased lane.
 --
 -- What is due is looked for lane by lane, and no further than $3 lanes are locked: each part of this statement takes the rows of the one before it as it needs
--- them, without a sort between. So a claim that finds enough looks at few lanes, and says nothing of the others. All are looked at if there are fewer, or while
+-- them, without a sort between. So a claim that finds enough looks at few lanes, and says nothing of the others. All that nobody holds are looked at if there are fewer, and held ones until one has something due; all likewise while
 -- a lane is careful that nobody holds.
 --
 -- The newest version of a lane is the last of its lane in the primary key: a snapshot that somebody holds keeps all others, and they are not looked at.
