@@ -68,6 +68,6 @@ SELECT
   CASE WHEN $11::boolean AND count(d.position) > 0 THEN (
     SELECT pg_notify('outbox', $12::text) IS NULL
     FROM outbox.quiet q
-    WHERE q.last_value < (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    WHERE q.last_value < (date_part('epoch', clock_timestamp()) * 1000)::bigint
   ) END
 FROM drawn AS d

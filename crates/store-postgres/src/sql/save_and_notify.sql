@@ -15,5 +15,5 @@ RETURNING
   (
     SELECT pg_notify('outbox', $8::text) IS NULL
     FROM outbox.quiet q
-    WHERE q.last_value < (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    WHERE q.last_value < (date_part('epoch', clock_timestamp()) * 1000)::bigint
   )

@@ -21,6 +21,6 @@ SELECT
   CASE WHEN $8::boolean THEN (
     SELECT pg_notify('outbox', $9::text) IS NULL
     FROM outbox.quiet q
-    WHERE q.last_value < (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    WHERE q.last_value < (date_part('epoch', clock_timestamp()) * 1000)::bigint
   ) END
 FROM saved s

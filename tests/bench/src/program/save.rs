@@ -4,12 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use outbox::{
     Message, Save,
-    message::PartitionKey,
+    message::{Lanes, PartitionKey},
     postgres_sqlx::{PostgresConfig, PostgresStore, WakeUp},
     store::SaveOrder,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::{PgConnection, postgres::PgPoolOptions};
+use sqlx::{
+    PgConnection, Postgres,
+    postgres::{PgArguments, PgPoolOptions},
+};
 use tokio::time::Instant;
 
 use super::{outbox_tables::TOPIC, told};
@@ -33,10 +36,15 @@ pub(crate) struct Args {
 pub(crate) enum How {
     /// `INSERT` of the same bytes into a table with a primary key and no other index.
     Insert,
+    /// The same, where the primary key begins with the lane of the message.
+    InsertIntoLanes,
     Save,
     WakeUp,
     OrderLock,
 }
+
+/// As many lanes as this outbox has on Postgres.
+const LANES: Lanes = Lanes::new(64).unwrap();
 
 /// What was saved.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,14 +53,15 @@ pub(crate) struct Saving {
     pub(crate) seconds: f64,
 }
 
-/// The plain table; `fill` of a database for this outbox does not make it.
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS plain_message (
+/// The plain tables; `fill` of a database for this outbox does not make them.
+const TABLES: &str = "CREATE TABLE plain_message (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     message_id text NOT NULL,
     topic text NOT NULL,
     key text,
     payload bytea NOT NULL
-  )";
+  );
+  CREATE TABLE plain_message_of_lane (LIKE plain_message INCLUDING IDENTITY, lane smallint, PRIMARY KEY (lane, id))";
 
 pub(crate) async fn run(args: Args) -> Result {
     let pool = PgPoolOptions::new()
@@ -60,7 +69,7 @@ pub(crate) async fn run(args: Args) -> Result {
         .min_connections(args.writers)
         .connect(&args.url)
         .await?;
-    sqlx::query(TABLE).execute(&pool).await?;
+    sqlx::raw_sql(TABLES).execute(&pool).await?;
     let config = PostgresConfig {
         wake_up: if args.how == How::WakeUp {
             WakeUp::Notify
@@ -85,6 +94,7 @@ pub(crate) async fn run(args: Args) -> Result {
                 let messages = messages(writer, saved, per)?;
                 match how {
                     How::Insert => insert(&mut tx, &messages).await?,
+                    How::InsertIntoLanes => insert_into_lanes(&mut tx, &messages).await?,
                     _ => save(&store, &mut tx, &messages, how).await?,
                 }
                 tx.commit().await?;
@@ -116,36 +126,59 @@ fn messages(writer: u32, saved: u64, per: u32) -> Result<Vec<Message>> {
 }
 
 async fn insert(tx: &mut PgConnection, messages: &[Message]) -> Result {
-    if let [one] = messages {
-        sqlx::query(
-            "INSERT INTO plain_message (message_id, topic, key, payload) VALUES ($1, $2, $3, $4)",
-        )
-        .bind(one.id.as_str())
-        .bind(one.topic.as_str())
-        .bind(one.key.as_ref().map(PartitionKey::as_str))
-        .bind(&one.payload[..])
-        .execute(tx)
-        .await?;
-        return Ok(());
-    }
-    let ids: Vec<&str> = messages.iter().map(|it| it.id.as_str()).collect();
-    let topics: Vec<&str> = messages.iter().map(|it| it.topic.as_str()).collect();
-    let keys: Vec<Option<&str>> = messages
-        .iter()
-        .map(|it| it.key.as_ref().map(PartitionKey::as_str))
-        .collect();
-    let payloads: Vec<&[u8]> = messages.iter().map(|it| &it.payload[..]).collect();
-    sqlx::query(
+    let query = if messages.len() == 1 {
+        "INSERT INTO plain_message (message_id, topic, key, payload) VALUES ($1, $2, $3, $4)"
+    } else {
         "INSERT INTO plain_message (message_id, topic, key, payload)
-         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[])",
-    )
-    .bind(ids)
-    .bind(topics)
-    .bind(keys)
-    .bind(payloads)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[])"
+    };
+    parts_of(messages, query).execute(tx).await?;
+    Ok(())
+}
+
+async fn insert_into_lanes(tx: &mut PgConnection, messages: &[Message]) -> Result {
+    let lanes: Vec<Option<i16>> = messages.iter().map(lane_of).collect();
+    let query = if messages.len() == 1 {
+        "INSERT INTO plain_message_of_lane (message_id, topic, key, payload, lane)
+         VALUES ($1, $2, $3, $4, $5)"
+    } else {
+        "INSERT INTO plain_message_of_lane (message_id, topic, key, payload, lane)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::smallint[])"
+    };
+    let query = parts_of(messages, query);
+    match lanes[..] {
+        [lane] => query.bind(lane),
+        _ => query.bind(lanes),
+    }
     .execute(tx)
     .await?;
     Ok(())
+}
+
+type Query<'q> = sqlx::query::Query<'q, Postgres, PgArguments>;
+
+/// Binds the parts of one message, or arrays of those of many.
+fn parts_of<'q>(messages: &'q [Message], query: &'static str) -> Query<'q> {
+    let key = |message: &'q Message| message.key.as_ref().map(PartitionKey::as_str);
+    let query = sqlx::query(query);
+    if let [one] = messages {
+        return query
+            .bind(one.id.as_str())
+            .bind(one.topic.as_str())
+            .bind(key(one))
+            .bind(&one.payload[..]);
+    }
+    let ids: Vec<&str> = messages.iter().map(|it| it.id.as_str()).collect();
+    let topics: Vec<&str> = messages.iter().map(|it| it.topic.as_str()).collect();
+    let keys: Vec<Option<&str>> = messages.iter().map(key).collect();
+    let payloads: Vec<&[u8]> = messages.iter().map(|it| &it.payload[..]).collect();
+    query.bind(ids).bind(topics).bind(keys).bind(payloads)
+}
+
+/// One of 64, as this outbox does.
+fn lane_of(message: &Message) -> Option<i16> {
+    let lane = message.ordering_key()?.lane(LANES);
+    i16::try_from(lane.0).ok()
 }
 
 async fn save(

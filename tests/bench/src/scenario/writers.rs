@@ -20,11 +20,17 @@ struct Case {
     beside_relay: bool,
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     Case {
         how: How::Insert,
         word: "insert",
         system: "plain insert",
+        beside_relay: false,
+    },
+    Case {
+        how: How::InsertIntoLanes,
+        word: "insert-into-lanes",
+        system: "plain insert into lanes",
         beside_relay: false,
     },
     Case {
