@@ -64,7 +64,8 @@ pub(crate) async fn saves(bench: &mut Bench<'_>) -> Result {
     let rounds = bench.rounds(5);
     let seconds = if bench.small { 1 } else { 3 };
     for (writers, per) in [(1, 1), (16, 1), (1, 100), (16, 100)] {
-        let variant = format!("{writers} writers, {per} a transaction");
+        let who = if writers == 1 { "writer" } else { "writers" };
+        let variant = format!("{writers} {who}, {per} a transaction");
         let mut found: Vec<Vec<(f64, PerMessage)>> = CASES.iter().map(|_| Vec::new()).collect();
         for _ in 0..rounds {
             for (case, found) in CASES.iter().zip(&mut found) {
