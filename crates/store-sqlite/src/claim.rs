@@ -213,7 +213,7 @@ impl Claiming<'_> {
             lane.stopped = line.stopped;
             lane.unkeyed = line.unkeyed;
             // A careful lane hands out one message anyway.
-            let Some(head) = lane.lone_head().filter(|_| !lane.careful) else {
+            let Some(head) = line.lone_head.filter(|_| !lane.careful) else {
                 continue;
             };
             let known = lane.ahead.max(lane.line.last);

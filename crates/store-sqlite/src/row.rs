@@ -39,7 +39,12 @@ pub(crate) fn shown(row: &SqliteRow, column: &str) -> Result<Option<String>, sql
 
 /// A counter column; the tables keep it within `u32`.
 pub(crate) fn counter(row: &SqliteRow, column: &str) -> Result<u32, sqlx::Error> {
-    Ok(u32::try_from(int(row, column)?.max(0)).unwrap_or(u32::MAX))
+    int(row, column).map(to_counter)
+}
+
+/// A counter, of a row that may have been written beside the checks too.
+pub(crate) fn to_counter(value: i64) -> u32 {
+    u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }
 
 /// A lane column; the tables keep it within the lanes there are.
@@ -67,6 +72,15 @@ pub(crate) fn raw_message(row: &SqliteRow) -> Result<RawMessage, sqlx::Error> {
         content_type: part("content_type")?,
         payload: part("payload")?.unwrap_or_default(),
     })
+}
+
+/// A column that the statement made as JSON of numbers.
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(
+    row: &SqliteRow,
+    column: &str,
+) -> Result<T, sqlx::Error> {
+    let text = row.try_get_unchecked::<&str, _>(column)?;
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 /// A JSON text of plain texts and numbers, to hand a set to a statement.

@@ -16,7 +16,10 @@ use crate::{
     },
     lease::lease_millis,
     moves::{Table, delete},
-    row::{LANES, counter, int, lane, maybe_bytes, maybe_int, positions, raw_message, to_json},
+    row::{
+        LANES, from_json, int, lane, maybe_bytes, maybe_int, positions, raw_message, to_counter,
+        to_json,
+    },
 };
 
 /// The lanes as they stand, and the version of the schema.
@@ -298,7 +301,8 @@ pub(super) async fn load(
         .fetch(tx);
     let mut found = HashMap::with_capacity(chosen.len());
     while let Some(row) = rows.try_next().await? {
-        found.insert(int(&row, "position")?, entry(&row)?);
+        let numbers: Numbers = from_json(&row, "numbers")?;
+        found.insert(numbers.0, entry(&row, numbers)?);
     }
     Ok(chosen
         .iter()
@@ -306,19 +310,22 @@ pub(super) async fn load(
         .collect())
 }
 
-fn entry(row: &SqliteRow) -> Result<Entry, sqlx::Error> {
+/// Position, attempts, tries and starts of a message.
+type Numbers = (i64, i64, i64, i64);
+
+fn entry(row: &SqliteRow, numbers: Numbers) -> Result<Entry, sqlx::Error> {
+    let (position, attempts, tries, starts) = numbers;
+    let (position, tries) = (Position(position), to_counter(tries));
     let raw = raw_message(row)?;
     let lane = raw.lane;
-    let position = Position(int(row, "position")?);
-    let tries = counter(row, "tries")?;
     let key = raw.ordering_key(LANES);
     Ok(match raw.decode(LANES) {
         Ok(message) => Entry::Message(Delivery {
             lane,
             position,
-            attempts: counter(row, "attempts")?,
+            attempts: to_counter(attempts),
             tries,
-            starts: counter(row, "starts")?,
+            starts: to_counter(starts),
             message,
         }),
         Err(error) => Entry::Unreadable(Unreadable {

@@ -1,10 +1,8 @@
 //! A lane that a claim works on, and what it found in it.
 
 use outbox_ordering::{line::LineRead, share::Candidate};
-use outbox_store::adapter::any_key;
 
-use super::{choose::LaneSeen, line::RawKey};
-use crate::row::lane_of;
+use super::{choose::LaneSeen, line::Keyed};
 
 /// A lane that was leased or is read on, and what was found in it.
 pub(super) struct LaneWork {
@@ -16,7 +14,7 @@ pub(super) struct LaneWork {
     /// How far the line is known to be of one key, as it was and as it is.
     pub(super) ahead_before: i64,
     pub(super) ahead: i64,
-    pub(super) line: LineRead<RawKey>,
+    pub(super) line: LineRead<Keyed>,
     /// Messages in line whose topics are stopped: those whose keys are to be blocked, and those without one.
     pub(super) stopped: Vec<i64>,
     pub(super) unkeyed: Vec<i64>,
@@ -47,13 +45,6 @@ impl LaneWork {
 
     pub(super) fn lane(&self) -> u16 {
         self.seen.lane
-    }
-
-    /// The first position, if all that was read is of one ordering key that belongs here, and more may stand behind.
-    pub(super) fn lone_head(&self) -> Option<i64> {
-        let ((topic, key), head) = self.line.lone_key()?;
-        let key = any_key(topic, Some(key))?;
-        (lane_of(&key).0 == self.lane()).then_some(head)
     }
 
     /// Whether it gave nothing only because the limits were used up; then it keeps its turn.

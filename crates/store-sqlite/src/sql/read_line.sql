@@ -2,9 +2,12 @@
 -- at. Blocked is 1 if the key is, 2 if the topic is stopped by ?5, which is now, 3 if a holder who reads on leaves it out: at the positions ?6 = [position, ...], or of the
 -- keys ?7 = [[topic, key], ...] that are not blocked. Served by outbox_message_lane, the primary keys, and the key index of
 -- outbox_blocked_key. The counts of a step leave its own row out.
+--
+-- The first row has all that was walked in one value, looked = [[lane, position, blocked, whether it has a key, bytes], ...], since each value of a row is copied for
+-- the caller. A row follows for each message whose key the caller must know: the first that can run of a lane, if all others that can are of its ordering key, and those of stopped topics.
 WITH RECURSIVE
-  walk (lane, position, blocked, weight, taken, bytes, looked) AS (
-    SELECT value, 0, 1, 0, 0, 0, 0
+  walk (lane, position, blocked, keyed, weight, taken, bytes, looked) AS MATERIALIZED (
+    SELECT value, 0, 1, 0, 0, 0, 0, 0
     FROM json_each(?1)
     UNION ALL
     SELECT
@@ -29,6 +32,7 @@ WITH RECURSIVE
         ) THEN 2
         ELSE 0
       END,
+      m.key IS NOT NULL,
       octet_length(m.payload)
         + coalesce(octet_length(m.headers), 0)
         + octet_length(m.id)
@@ -53,13 +57,40 @@ WITH RECURSIVE
       )
   )
 SELECT
-  walk.lane,
-  walk.position,
-  walk.blocked,
-  walk.weight,
-  iif(walk.blocked = 1, NULL, m.topic) AS topic,
-  iif(walk.blocked = 1, NULL, m.key) AS key
+  json_group_array(json_array(walk.lane, walk.position, walk.blocked, walk.keyed, walk.weight)) AS looked,
+  NULL AS lane,
+  NULL AS position,
+  NULL AS topic,
+  NULL AS key
+FROM walk
+WHERE walk.looked > 0
+UNION ALL
+SELECT NULL, h.lane, h.position, h.topic, h.key
+FROM json_each(?1) AS given
+CROSS JOIN outbox_message h
+WHERE h.position = (
+  SELECT walk.position
+  FROM walk
+  WHERE walk.lane = given.value
+    AND walk.looked > 0
+    AND walk.blocked = 0
+  LIMIT 1
+)
+  AND NOT EXISTS (
+    SELECT 1
+    FROM walk
+    CROSS JOIN outbox_message m
+    WHERE walk.lane = h.lane
+      AND walk.looked > 0
+      AND walk.blocked = 0
+      AND m.position = walk.position
+      AND NOT (m.topic = h.topic AND m.key IS h.key)
+  )
+UNION ALL
+SELECT NULL, m.lane, m.position, m.topic, m.key
 FROM walk
 CROSS JOIN outbox_message m
 WHERE walk.looked > 0
+  AND walk.blocked = 2
+  AND walk.keyed
   AND m.position = walk.position

@@ -98,6 +98,7 @@ fn assert_bounded(plans: &BTreeMap<String, Vec<String>>) {
         "SEARCH n USING COVERING INDEX outbox_message_lane (lane=? AND rowid>?)",
     );
     uses("read_line", "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)");
+    uses("read_line", "SEARCH h USING INTEGER PRIMARY KEY (rowid=?)");
     uses(
         "look_ahead",
         "SEARCH m USING INDEX outbox_message_lane (lane=? AND rowid>?)",
