@@ -35,8 +35,14 @@ async fn o7_case_10_one_transient_failure_leaves_the_batch_and_other_topics_alon
         messages.push(message_to("payments", n, &format!("p{n}")));
     }
     shop.save(&messages).await;
+    // It fails when the batch is out of the store: what is claimed while the destination is known to be down is set aside instead (F3).
+    shop.broker.hold("a");
+    shop.broker.hold("p49");
     let relay = shop.start(quick("relay")).await;
+    shop.begun(101).await;
+    shop.broker.let_go("a");
     shop.begun(102).await;
+    shop.broker.let_go("p49");
     let report = relay.stop().await;
     assert_eq!((report.published, report.retried), (101, 1));
     for message in &messages {
