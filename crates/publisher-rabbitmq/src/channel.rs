@@ -73,6 +73,7 @@ pub(crate) fn new(
         next: 0,
         waiting: HashMap::new(),
         returns: Returns::new(),
+        end: End::default(),
     };
     (Entrance(entrance), task.run(inbox, blocked))
 }
@@ -87,6 +88,7 @@ struct Task {
     /// Who waits for what is in flight. Nobody does once it was given up.
     waiting: HashMap<Number, (Key, Waits)>,
     returns: Returns<Key, Waits>,
+    end: End,
 }
 
 type Waits = Option<oneshot::Sender<Verdict>>;
@@ -99,15 +101,13 @@ impl Task {
     ) {
         let mut in_flight = InFlight::new();
         let mut open = true;
-        let mut ended = false;
         let mut can_block = true;
         while open || !in_flight.is_empty() {
             tokio::select! {
                 biased;
                 batch = in_flight.batch(), if !in_flight.is_empty() => {
-                    let failed = self.take(batch);
-                    if failed && !ended {
-                        ended = true;
+                    self.take(batch);
+                    if self.end.came {
                         inbox.close();
                     }
                     if in_flight.is_empty() {
@@ -115,7 +115,7 @@ impl Task {
                     }
                 },
                 publication = inbox.recv(), if open => match publication {
-                    Some(publication) if ended => answer(Some(publication.answer), Verdict::NotSent),
+                    Some(publication) if self.end.came => answer(Some(publication.answer), Verdict::NotSent),
                     // Its run was given up before it was sent, so it must not go out behind the relay's back.
                     Some(publication) if publication.answer.is_closed() => {}
                     Some(publication) => match &*blocked.borrow() {
@@ -158,8 +158,8 @@ impl Task {
         async move { (number, publish(channel, outgoing).await) }
     }
 
-    /// Tells those who wait what became of a batch, and whether any of it failed: then the channel takes nothing any more.
-    fn take(&mut self, batch: Vec<(Number, Result<Confirmation, Error>)>) -> bool {
+    /// Tells those who wait what became of a batch. If any of it failed, the channel takes nothing any more.
+    fn take(&mut self, batch: Vec<(Number, Result<Confirmation, Error>)>) {
         let mut confirmed = Vec::with_capacity(batch.len());
         let mut failed = Vec::new();
         for (number, result) in batch {
@@ -187,12 +187,10 @@ impl Task {
             }
         }
         self.returns.take(confirmed).into_iter().for_each(settle);
-        let alone = failed.len() == 1 && self.waiting.is_empty();
-        let any = !failed.is_empty();
+        let alone = self.end.is_of_one(failed.len(), self.waiting.len());
         for (waits, error) in failed {
             answer(waits, verdict(error, alone));
         }
-        any
     }
 
     /// Lets nobody wait for confirmations that do not come. What is in flight may be taken later.
@@ -200,6 +198,21 @@ impl Task {
         for (_, waits) in self.waiting.values_mut() {
             answer(waits.take(), Verdict::Blocked(reason.to_owned()));
         }
+    }
+}
+
+/// The end of a channel. It may be reported to those who were in flight one after the other.
+#[derive(Debug, Default)]
+struct End {
+    came: bool,
+}
+
+impl End {
+    /// Whether the `failed` messages of a batch are one, and were alone when the channel ended: nothing of it still waits or failed before.
+    fn is_of_one(&mut self, failed: usize, waiting: usize) -> bool {
+        let alone = !self.came && failed == 1 && waiting == 0;
+        self.came |= failed > 0;
+        alone
     }
 }
 
@@ -249,5 +262,25 @@ fn answer(waits: Waits, verdict: Verdict) {
     if let Some(waits) = waits {
         // Whoever waited may have given up.
         let _ = waits.send(verdict);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_message_in_flight_is_to_blame() {
+        let mut end = End::default();
+        assert!(!end.is_of_one(0, 1), "nothing failed yet");
+        assert!(end.is_of_one(1, 0));
+    }
+
+    #[test]
+    fn the_last_to_hear_of_the_end_was_not_alone() {
+        let mut end = End::default();
+        assert!(!end.is_of_one(1, 1));
+        assert!(!end.is_of_one(1, 0));
+        assert!(!End::default().is_of_one(2, 0));
     }
 }

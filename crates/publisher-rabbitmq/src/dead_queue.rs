@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lapin::{
     Channel,
-    options::{BasicAckOptions, BasicGetOptions},
-    types::ShortString,
+    options::{BasicAckOptions, BasicGetOptions, BasicNackOptions, QueueDeclareOptions},
+    types::{FieldTable, ShortString},
 };
 use outbox_message::Topic;
 use outbox_publisher::{
@@ -107,8 +107,29 @@ impl DeadQueue for Queue {
         Ok(true)
     }
 
+    /// What was left is given back, and the queue asked behind that on the same channel, so that it is there again when this returns: the end of the
+    /// channel gives it back as well, but some time after it is confirmed.
     async fn close(&mut self) -> Result<(), PublishError> {
-        let closed = self.channel.close(200, "done".into()).await;
-        closed.map_err(|error| self.failed(error))
+        let everything = BasicNackOptions {
+            multiple: true,
+            requeue: true,
+        };
+        let passive = QueueDeclareOptions {
+            passive: true,
+            ..QueueDeclareOptions::default()
+        };
+        let ended = async {
+            self.channel.basic_nack(0, everything).await?;
+            let asked = FieldTable::default();
+            self.channel
+                .queue_declare(self.name.clone(), passive, asked)
+                .await?;
+            self.channel.close(200, "done".into()).await
+        };
+        match ended.await {
+            // It was deleted meanwhile, with what was left.
+            Err(error) if failure::is_not_found(&error) => Ok(()),
+            ended => ended.map_err(|error| self.failed(error)),
+        }
     }
 }
