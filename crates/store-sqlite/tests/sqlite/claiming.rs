@@ -70,8 +70,9 @@ async fn d2_a_lease_renewed_between_the_look_and_the_lock_is_not_taken() {
     assert!(pending);
     drop(writer);
     let tokens: Vec<_> = held.lanes.iter().map(|lease| lease.token.clone()).collect();
-    let lost = scratch.store.extend(&tokens, request.lease).await.unwrap();
-    let claimed = claim.await.unwrap();
+    // Both go on: whoever has the lock must get to its end.
+    let (lost, claimed) = tokio::join!(scratch.store.extend(&tokens, request.lease), claim);
+    let (lost, claimed) = (lost.unwrap(), claimed.unwrap());
     // Whichever of the two came first, the other one knows.
     assert_eq!(lost.len() + usize::from(claimed.lanes.is_empty()), 1);
 }
