@@ -108,7 +108,7 @@ impl DeadQueue for Queue {
     }
 
     /// What was left is given back, and the queue asked behind that on the same channel, so that it is there again when this returns: the end of the
-    /// channel gives it back as well, but some time after it is confirmed.
+    /// channel gives it back as well, and no answer says when.
     async fn close(&mut self) -> Result<(), PublishError> {
         let everything = BasicNackOptions {
             multiple: true,
